@@ -1,19 +1,12 @@
 """Figures. Each display follows scikit-learn: hold the data, draw with `plot(ax=)`, never show.
 
 evidence   the weights of the most important tables, as panels
-contributions  what tables add to many rows
-nomogram   a model as scales to add up by hand
-curves     lift, gains, net benefit; ROC and precision-recall
-scored     what these share
-sheet      a balance sheet
-paths      what a learner searched
-panels     what a panel shows
-steps      a number: steps over its axis
-bars       categories: bars
-scales     the points of a nomogram
-selection  which features it draws
-labels     names in few letters
-axes       what they share
+contributions contributions of tables to the totals of many rows nomogram a model as scales to add
+up by hand curves lift, gains, net benefit; ROC and precision-recall scored base class of these, and
+the reliability diagram sheet a balance sheet paths search paths of learners panels data of a panel,
+and heat maps of pairs steps a numeric feature: a step line bars categories: bars; scales of a
+nomogram scales points of a nomogram selection features and classes that a figure shows labels
+shortened names axes figures, axes and colours that all share
 """
 
 from weigh.plot.contributions import ContributionsDisplay

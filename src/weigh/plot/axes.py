@@ -10,7 +10,7 @@ import numpy as np
 
 from weigh.frames import Floats
 
-OKABE_ITO = (  # told apart by colour-blind eyes
+OKABE_ITO = (  # distinguishable to colour-blind readers
     "#0072B2",
     "#D55E00",
     "#009E73",
@@ -23,18 +23,18 @@ FOR, AGAINST, TOTAL, FAINT = *OKABE_ITO[:2], "#4D4D4D", "#E6E6E6"
 
 
 def colour_sides(adverse: bool) -> tuple[str, str]:
-    """The colours of weights for and against a class: what favours an adverse one is vermilion."""
+    """The colours of weights for and against a class; evidence for an adverse one is vermilion."""
     return (AGAINST, FOR) if adverse else (FOR, AGAINST)
 
 
 class Display(ABC):
-    """What displays share: they hold data, `plot` finds the axes, and `_draw` draws on them."""
+    """Base class of displays: they hold data, `plot` finds the axes, and `_draw` draws on them."""
 
     ax_: Any
     figure_: Any
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw on `ax`, or on a new figure; `ax_` and `figure_` are then where it was drawn."""
+        """Draw on `ax`, or on a new figure; `ax_` and `figure_` then refer to it."""
         if ax is None:
             ax = new_axes(*self._size())
         ax.spines[["top", "right"]].set_visible(False)
@@ -48,7 +48,7 @@ class Display(ABC):
 
     @abstractmethod
     def _draw(self, ax: Any) -> None:
-        """Draw what it holds."""
+        """Draw the data of the display."""
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,8 @@ def new_figure(width: float, height: float, n_columns: int = 1) -> tuple[Any, li
 
 
 def inches(ax: Any, settled: bool = True) -> tuple[float, float]:
-    """The width and height of an axes; settled, after what the figure's layout does to it."""
-    figure = ax.figure.canvas.figure  # of a subfigure, the whole
+    """The width and height of an axes in inches; settled, after the figure's layout was applied."""
+    figure = ax.figure.canvas.figure  # the whole figure, not a subfigure
     engine = figure.get_layout_engine()
     if settled and engine is not None:
         engine.execute(figure)
@@ -91,12 +91,13 @@ def inches(ax: Any, settled: bool = True) -> tuple[float, float]:
 
 
 RARE, ALLOWED = 0.05, 1.5
-"""Of a feature's rows this share, at either end, may lie beyond the axis, if it is so many nats
-away from the others."""
+"""Levels with the lowest or highest weights may lie beyond the axis if they hold at most the share
+RARE of the rows and are more than ALLOWED nats away from the others.
+"""
 
 
 def usual_weights(weights: Floats, share: Floats) -> Floats:
-    """The weights of a feature's levels less those of the few rows at either end, in order."""
+    """Sorted weights of a feature's levels, without the share RARE of rows at either end."""
     order = np.argsort(weights, kind="stable")
     part = share[order] / share.sum()
     below = np.cumsum(part)

@@ -16,13 +16,13 @@ from weigh.plot.panels import Panel, Room
 from weigh.shapes import round_numbers
 
 STRIP = 0.14
-"""The part of a panel, at its right, that shows the share of the rows."""
+"""The part of a panel's width, at its right, that shows the share of the rows."""
 
 TICK, THICK = 0.5, 0.26
-"""Inches that a number below the axis takes, and that a bar is high at the most."""
+"""Inches: the width of a number below the axis, and the maximum height of a bar."""
 
 SHARE, WEIGHT = "weigh: share of rows", "weigh: weight"
-"""What marks bars."""
+"""Identifiers (gid) of the bars."""
 
 
 def draw_levels(ax: Any, panel: Panel, limits: tuple[float, float], room: Room) -> None:
@@ -90,7 +90,7 @@ def _draw_line(
 
 
 def _point_beyond(ax: Any, weight: float, place: float, colour: Any, edges: Any) -> None:
-    """A weight too far out for the axis: an arrow at its edge, and the number."""
+    """Mark a weight beyond the axis: an arrow at its edge, and the number."""
     right, text = weight > 0, hundredths(weight / 100)
     ax.annotate(
         f"{text} ▶" if right else f"◀ {text}",
@@ -116,7 +116,7 @@ def _label_levels(ax: Any, panel: Panel, limits: tuple[float, float], room: Room
 
 
 def _state_rest(ax: Any, panel: Panel) -> None:
-    """Below the last level, how many there are besides."""
+    """Write the number of levels that are not drawn below the last one."""
     n = len(panel.labels)
     ax.set_ylim(n + 0.5, -0.5)
     look = {"ha": "left", "va": "center", "fontsize": "x-small", "color": TOTAL}
@@ -125,41 +125,43 @@ def _state_rest(ax: Any, panel: Panel) -> None:
 
 
 LARGE, SMALL = 8.0, 6.5
-"""Points of text where rows are high, and where they are not."""
+"""Font sizes in points, for high rows and for low rows."""
 
 NAMES, RIGHT = 0.33, 0.06
-"""The parts of the width that names may take, and that stay free right of the scales."""
+"""Shares of the width: the maximum for names, and the margin right of the scales."""
 
 LEAST, LINE, GAP, ASTRAY = 0.24, 0.15, 0.1, 0.08
-"""Inches: the least height of a row, a line of the foot's, room between labels, and how far a label
-may stand from its tick (that of an end may stand farther, to stay inside the figure)."""
+"""Inches: the minimum height of a row, the height of a line of the footnote, the space between
+labels, and the maximum distance of a label from its tick. Labels at the ends of a scale may be
+farther away, to stay inside the figure.
+"""
 
 BOTH_SIDES, TWO_TIERS = 0.4, 0.64
-"""Inches of a row from which on labels stand below the line too, and in two tiers."""
+"""Heights of a row in inches from which labels are also put below the line, and in two tiers."""
 
 LONGEST = 0.2
-"""The part of a scale that a label may take."""
+"""The maximum width of a label, as a share of the scale."""
 
 
 def rows_that_fit(size: tuple[float, float], foot: str) -> int:
-    """How many rows a width and height have room for, above a foot."""
+    """The number of rows that fit into a width and height, above a footnote."""
     width, height = size
     return max(int((height - LINE * len(wrap(foot, width).splitlines())) / LEAST), 1)
 
 
 def _slots(row: float) -> tuple[int, ...]:
-    """Where labels may stand in a row so high: above (1, then 2) and below (-1, -2) its line."""
+    """The slots for labels in a row of this height: above (1, 2) and below (-1, -2) its line."""
     if row >= TWO_TIERS:
         return 1, -1, 2, -2
     return (1, -1) if row >= BOTH_SIDES else (1,)
 
 
 Taken: TypeAlias = dict[int, list[tuple[float, float]]]
-"""The stretches of each slot of a row that labels stand on."""
+"""The parts of each slot of a row that labels already occupy."""
 
 
 def find_slot(taken: Taken, slots: Sequence[int], middle: float, room: float) -> int:
-    """Take the first slot that is free so far to either side; 0 where none is."""
+    """Occupy the first slot with enough space on both sides of `middle`; 0 if there is none."""
     for slot in slots:
         others = taken.setdefault(slot, [])
         if all(middle + room <= a or b <= middle - room for a, b in others):
@@ -169,7 +171,7 @@ def find_slot(taken: Taken, slots: Sequence[int], middle: float, room: float) ->
 
 
 class Rows:
-    """Scales from 0 to 100, one a row, in axes whose own are turned off."""
+    """Scales from 0 to 100, one per row, on axes whose own ticks and frame are turned off."""
 
     def __init__(self, ax: Any, size: tuple[float, float], names: Sequence[str], foot: str) -> None:
         ax.set_axis_off()
@@ -180,7 +182,7 @@ class Rows:
         self.slots = _slots(row)
         names = fit_all([printable(name) for name in names], self.size, NAMES * width)
         left = max(width_of(name, self.size) for name in names) + 0.15
-        self.inch = 100 / (width - left - RIGHT * width)  # of the scale
+        self.inch = 100 / (width - left - RIGHT * width)  # units of the scale per inch
         ax.set_xlim(-left * self.inch, 100 + RIGHT * width * self.inch)
         ax.set_ylim(len(names) - 0.5 + LINE * len(lines) / row, -0.5)
         self._taken: dict[int, Taken] = {}
@@ -191,33 +193,33 @@ class Rows:
         ax.text(edge, len(names) - 0.5, "\n".join(lines), va="top", color=TOTAL, **look)
 
     def draw_grid(self, ticks: Floats, n_rows: int) -> None:
-        """Light lines from the uppermost scale down."""
+        """Draw light vertical lines from the top scale down."""
         self.ax.vlines(ticks, 0, n_rows + 0.3, color=FAINT, linewidth=0.8, zorder=0)
 
     def draw_axis(self, place: int, ticks: Floats, texts: Sequence[str]) -> None:
-        """A scale with numbers; where not all fit, every other or every fourth."""
+        """Draw a scale with numbers; where not all fit, every second or fourth."""
         self.draw_line(place, 0.0, 100.0)
         self.draw_ticks(place, ticks)
         for i in sorted(range(len(ticks)), key=lambda i: (i % 4 > 0, i % 2 > 0, i)):
             self.name_tick(place, ticks[i], texts[i], slots=(1,))
 
     def draw_line(self, place: int, start: float, end: float) -> None:
-        """The line that ticks stand on."""
+        """Draw the line that carries the ticks."""
         self.ax.hlines([place], start, end, color=TOTAL, linewidth=1.0, zorder=1)
 
     def draw_ticks(self, place: int, ticks: Floats, small: bool = False) -> None:
-        """Marks on the line; small ones have no name."""
+        """Draw ticks on the line; small ones have no label."""
         at, look = np.full(len(ticks), place), {"s": 10, "linewidth": 0.7} if small else {}
         look = {"s": 28, "linewidth": 1.2} | look
         self.ax.scatter(ticks, at, marker="|", color=FOR, zorder=2, **look)
 
     def draw_rings(self, place: int, ticks: Floats) -> None:
-        """Marks of another kind on the line."""
+        """Draw rings on the line, for answers that are not known."""
         at = np.full(len(ticks), place)
         self.ax.scatter(ticks, at, s=20, facecolor="white", edgecolor=FOR, linewidth=1.2, zorder=3)
 
     def cut(self, labels: Sequence[str]) -> list[str]:
-        """Labels of one scale, none too wide; those that differ still do where letters allow."""
+        """Shorten the labels of one scale to the maximum width, still distinct where possible."""
         return fit_all(labels, self.size, max(LONGEST * 100 / self.inch, 0.75)) if labels else []
 
     def name_tick(
@@ -228,7 +230,7 @@ class Rows:
         slots: Sequence[int] | None = None,
         astray: float = ASTRAY,
     ) -> bool:
-        """A label at a tick, above or below the line, if there is room for it so near."""
+        """Write a label near a tick, above or below the line; return whether there was space."""
         half = width_of(text, self.size) * self.inch / 2
         middle = min(max(tick, half - 0.05 * self.inch), self.ax.get_xlim()[1] - half)
         if abs(middle - tick) > astray * self.inch and 0 < tick < 100:
@@ -253,7 +255,7 @@ class Rows:
         )
 
     def point_beyond(self, place: int, points: float, text: str) -> None:
-        """A level too far off: an arrow at the edge, and its points if there is room for them."""
+        """Mark a level beyond the scale: an arrow at the edge, and its points if there is space."""
         edge, arrow = (100.0, "▶") if points > 0 else (0.0, "◀")
         self.ax.scatter([edge], [place], marker=">" if points > 0 else "<", s=22, color=FOR)
         self.name_tick(place, edge, f"{arrow} {text} ({points:.0f})")

@@ -1,4 +1,4 @@
-"""What tables add to the totals of many rows, as a swarm of points for each."""
+"""Contributions of tables to the totals of many rows, as a swarm of points for each table."""
 
 from __future__ import annotations
 
@@ -16,16 +16,18 @@ from weigh.plot.labels import fit_all, wrap
 from weigh.plot.selection import after, ask
 
 MOST_ROWS = 2000
-"""Points of one table that are drawn; of more rows, so many at equal distances."""
+"""Maximum number of points per table; with more rows, an evenly spaced subset is drawn."""
 
 SLICES, WIDE, SWARM = 80, 8.0, 0.42
-"""Parts of the axis within which points are set apart; inches; how far apart they get."""
+"""Number of slices of the axis in which points are spread, width in inches, and half-width of a
+swarm.
+"""
 
 UNORDERED = "#8C8C8C"
 
 
 class ContributionsDisplay(Display):
-    """What each table adds to the totals of many rows: one point for each row.
+    """Contribution of each table to the totals of many rows: one point for each row.
 
     Tables are sorted by their mean absolute contribution to these rows. A point is the weight of
     the row's level, times 100. Its colour shows the value of a numeric feature, from light (low) to
@@ -38,7 +40,7 @@ class ContributionsDisplay(Display):
     table : Table
         The rows, as the model reads them.
     n : int, default=10
-        How many tables to draw, the most important first.
+        Number of tables to draw, the most important first.
     pos_label, against : label, optional
         Positive class, and the class it is compared with. Required for more than two classes.
     labels : dict, optional
@@ -131,12 +133,12 @@ class ContributionsDisplay(Display):
 
 
 def _some(n_rows: int) -> Integers:
-    """Rows at equal distances, all where they are few."""
+    """Indices of an evenly spaced subset of the rows, or of all if they are few."""
     return np.unique(np.linspace(0, max(n_rows - 1, 0), min(n_rows, MOST_ROWS)).astype(np.intp))
 
 
 def _set_apart(weights: Floats, low: float, high: float) -> Floats:
-    """How far each point is set from its line, so that points of about the same weight are seen."""
+    """The vertical offset of each point, so that points of about the same weight do not overlap."""
     part = np.minimum(((weights - low) / (high - low) * SLICES).astype(np.intp), SLICES - 1)
     order = np.argsort(part, kind="stable")
     counts = np.bincount(part, minlength=SLICES)
@@ -147,7 +149,7 @@ def _set_apart(weights: Floats, low: float, high: float) -> Floats:
 
 
 def _colours(table: FeatureTable, levels: Integers) -> Any:
-    """From light to dark along the intervals of a number; grey for whatever has no order."""
+    """Colours from light to dark along the bins of a number; grey for levels without an order."""
     from matplotlib.colors import LinearSegmentedColormap, to_rgba
 
     ramp = LinearSegmentedColormap.from_list("height", ["#F0C890", "#0072B2", "#08204A"])

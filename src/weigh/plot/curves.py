@@ -1,4 +1,4 @@
-"""What a model is good for, and how well it ranks rows.
+"""Curves that show how useful a model is, and how well it ranks rows.
 
 Lift, gains and net benefit; ROC and precision-recall curves.
 """
@@ -25,7 +25,9 @@ from weigh.plot.scored import (
 )
 
 DEPTH, SHALLOW, MOST_POINTS = 0.1, 0.02, 4000
-"""The share of rows whose lift or gain the legend tells; shallower lift may leave the axes."""
+"""The share of rows whose lift or gain is in the legend; the share below which the lift does not
+count for the limits of the axes; the maximum number of points of a curve.
+"""
 
 
 class LiftDisplay(ScoredDisplay):
@@ -80,7 +82,7 @@ class LiftDisplay(ScoredDisplay):
 
 
 def _thin(depth: Floats) -> Floats:
-    """As many points as can be seen."""
+    """At most MOST_POINTS of the points, which is more than can be seen."""
     kept = np.linspace(0, len(depth) - 1, min(len(depth), MOST_POINTS)).round().astype(int)
     return np.asarray(depth[kept])
 
@@ -91,7 +93,7 @@ def _label_depth(ax: Any, about: str) -> None:
 
 
 def _reference(ax: Any, name: str) -> dict[str, Any]:
-    """The look of a line to compare with, named where there is room."""
+    """The style of a reference line, with its name in the legend where there is space."""
     return {"color": TOTAL, "linewidth": 0.8, "label": f"_{name}" if is_narrow(ax) else name}
 
 
@@ -213,7 +215,7 @@ class NetBenefitDisplay(ScoredDisplay):
 
 
 REACH = float(ndtri(0.975))
-"""Standard errors on either side of a band of 95%."""
+"""Half-width of a 95% interval, in standard errors."""
 
 
 class ROCDisplay(ScoredDisplay):
@@ -322,7 +324,7 @@ class PrecisionRecallDisplay(ScoredDisplay):
         self.band = wilson(self.precision, self._count_flagged(cut_offs))
 
     def _count_flagged(self, cut_offs: Floats) -> Floats:
-        """The weight that each cut-off flags; nothing after the last, where precision is 1."""
+        """The weight of the rows that each cut-off flags; zero after the last one."""
         groups = self.scored.groups
         flagged = np.cumsum(groups.weight[::-1])[::-1]
         return np.append(flagged[np.searchsorted(groups.p, cut_offs)], 0.0)
@@ -347,7 +349,7 @@ class PrecisionRecallDisplay(ScoredDisplay):
 
 
 def wilson(share: Floats, n: Floats) -> tuple[Floats, Floats]:
-    """The 95% interval of a share of n rows (Wilson 1927); of no rows it is 0 to 1.
+    """The 95% interval of a share of n rows (Wilson 1927); without rows it is 0 to 1.
 
     >>> [end.round(3).tolist() for end in wilson(np.array([0.5, 0.0]), np.array([10.0, 0.0]))]
     [[0.237, 0.0], [0.763, 1.0]]

@@ -16,10 +16,10 @@ from weigh.plot.steps import draw_steps
 from weigh.sheet import COVERAGE, find_class
 
 CELL, LEAST = (3.6, 2.6), (2.7, 1.6)
-"""Inches of a panel on a new figure, and at the least."""
+"""Width and height of a panel in inches: on a new figure, and the minimum."""
 
 HEAD, LINE, FRAME = 0.3, 0.17, 0.75
-"""Inches: the height of a legend, of a line of small text, and of what is around a panel."""
+"""Inches: the height of a legend, of a line of small text, and of title and labels of a panel."""
 
 TITLE: dict[str, Any] = {"fontsize": "medium", "parse_math": False}
 
@@ -134,18 +134,18 @@ class EvidenceDisplay(Display):
             self._draw_many(ax, min(columns, len(self.panels_)), width, height)
 
     def _that_fit(self, columns: int, height: float) -> int:
-        """As many panels as the axes have room for; those asked for by name in any case."""
+        """The number of panels that fit on the axes; all of them if `features` names them."""
         if self.choice.by_name:
             return len(self.panels)
         return max(columns * int((height - 3 * LINE) / LEAST[1]), 1)
 
     def _draw_one(self, ax: Any, width: float, height: float) -> None:
         legend = HEAD if len(self.question.names) > 1 else 0
-        words = self._words(0.8 * width)  # labels of levels take some
+        words = self._words(0.8 * width)  # labels of levels take the rest
         inner = height - 0.5 - legend - LINE * len(words.splitlines())
         self.panels_, self.axes_ = [self._panel(0, _levels_in(inner))], [ax]
         self._draw_panels([Room(width, inner, max(int(5 * width), 16))])
-        name = ax.get_xlabel()  # of the second feature of a pair
+        name = ax.get_xlabel()  # the second feature of a pair
         ax.set_xlabel("\n".join(filter(None, (name, words))), fontsize="small", parse_math=False)
         ax.set_title(shorten(self.panels_[0].name, int(10 * width)), **TITLE, loc="left")
         if legend:
@@ -160,7 +160,7 @@ class EvidenceDisplay(Display):
         self.panels_ = [self._panel(i, _levels_in(inner)) for i in range(len(self.panels_))]
         shape = (rows, columns)
         top, self.axes_ = self._split(ax, shape, [head, height - head - foot, foot], words)
-        per_inch = 7 if any(panel.is_grid for panel in self.panels_) else 9  # beside a map's labels
+        per_inch = 7 if any(panel.is_grid for panel in self.panels_) else 9  # maps have more labels
         names = shorten_all([p.name for p in self.panels_], int(per_inch * width / columns))
         for axes, name in zip(self.axes_, names, strict=True):
             axes.set_title(name, **TITLE, loc="left")
@@ -172,7 +172,7 @@ class EvidenceDisplay(Display):
     def _split(
         self, ax: Any, shape: tuple[int, int], ratios: list[float], words: str
     ) -> tuple[Any, list[Any]]:
-        """Axes for a legend, and one for each panel, in the place of one axes; words below."""
+        """Replace one axes by one for a legend and one for each panel, with a text below."""
         place, figure = ax.get_subplotspec(), ax.figure
         if place is None:
             raise ValueError(
@@ -196,7 +196,7 @@ class EvidenceDisplay(Display):
             draw(ax, panel, limits, room)
 
     def _words(self, width: float) -> str:
-        """What points, lines and bars are, what is left out, and what becomes of the weights."""
+        """The text below the panels: what is drawn, what is left out, adjustments of totals."""
         remainder = self.choice.first(len(self.panels_)).remainder
         parts = [remainder] if width < 4 and not self.evidence.caveat else [*self._key(), remainder]
         about = f"Weight of evidence for {self.question.about}, times 100"
@@ -205,7 +205,7 @@ class EvidenceDisplay(Display):
         return "\n".join(wrap(text, width) for text in texts if text)
 
     def _key(self) -> list[str]:
-        """What lines, bars and numbers are; small axes leave it to the documentation."""
+        """The meaning of lines, bars and numbers; not shown on small axes."""
         exact = f"{COVERAGE:.0%} interval{self.evidence.caveat}"
         levels, grids = ([p for p in self.panels_ if p.is_grid == grid] for grid in (False, True))
         known = any(p.half is not None for p in self.panels_)
@@ -218,7 +218,7 @@ class EvidenceDisplay(Display):
         ]
 
     def _name_classes(self, ax: Any, width: float, **place: Any) -> int:
-        """A legend of so many lines as it returns."""
+        """Draw a legend of the classes; return its number of lines."""
         from matplotlib.lines import Line2D
 
         names = [legend_name(name, 20) for name in self.question.names]
@@ -238,10 +238,10 @@ def _columns(n_panels: int) -> int:
 
 
 def _levels_in(height: float) -> int:
-    """How many levels have room below each other, and a line for those that have none."""
+    """The number of levels that fit below each other, with a line that counts the others."""
     return min(max(int(height / LABEL) - 1, 5), MOST_LEVELS)
 
 
 def _gaps(figure: Any) -> dict[str, float]:
-    """Room for labels between panels, where the figure does not make it by itself."""
+    """Space for labels between panels, for figures without a layout engine."""
     return {"hspace": 0.6, "wspace": 0.6} if figure.get_layout_engine() is None else {}

@@ -1,4 +1,4 @@
-"""Names and levels in as few letters as tell them apart, and in the room that they have."""
+"""Names and levels, shortened to the available space but still distinct."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from weigh.sheet import Item
 
 
 def shorten(text: str, most: int = 48) -> str:
-    """A name on one line, that may be too long for a figure."""
+    """A name on one line, cut at the end to at most `most` characters."""
     text = printable(text)
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def shorten_middle(text: str, most: int = 48) -> str:
-    """The same, with the end kept: what a feature is equal to."""
+    """A name cut in the middle; its end is kept, where the level of a feature is."""
     text = printable(text)
     tail = most // 2
     return text if len(text) <= most else f"{text[: most - 1 - tail]}…{text[-tail:]}"
 
 
 def shorten_all(texts: Sequence[str], most: int = 48) -> list[str]:
-    """Names for one figure; those that would read alike keep their ends and not their middles.
+    """Shortened names for one figure; those that would be equal are cut in the middle.
 
     >>> shorten_all(["income of the father", "income of the mother", "age"], 12)
     ['incom…father', 'incom…mother', 'age']
@@ -40,12 +40,12 @@ def shorten_all(texts: Sequence[str], most: int = 48) -> list[str]:
 
 
 def wrap(text: str, width: float, per_inch: float = 15) -> str:
-    """Lines for a width in inches, of so many letters an inch (small ones: 15)."""
+    """Text wrapped to a width in inches, with `per_inch` letters per inch (small text: 15)."""
     return "\n".join(textwrap.wrap(text, max(int(per_inch * width), 20)))
 
 
 def legend_name(text: str, most: int = 30) -> str:
-    """A name for a legend, from which matplotlib leaves out what begins with an underscore.
+    """A name for a legend; a blank goes before an underscore, or matplotlib would omit the name.
 
     >>> legend_name("_private")
     ' _private'
@@ -65,7 +65,7 @@ def brief_labels(feature: Feature | Cross) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def width_of(text: str, size: float) -> float:
-    """Inches that a text takes at a font size in points."""
+    """The width of a text in inches at a font size in points."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
@@ -74,11 +74,11 @@ def width_of(text: str, size: float) -> float:
 
 
 def fit_all(texts: Sequence[str], size: float, width: float) -> list[str]:
-    """Names cut to a width in inches."""
+    """Names shortened to a width in inches."""
     texts = [printable(text) for text in texts]
     if max(width_of(text, size) for text in texts) <= width:
         return texts
-    low, high = 5, max(map(len, texts))  # letters that are allowed in any case, and too many
+    low, high = 5, max(map(len, texts))  # a minimum number of letters, and too many
     while high - low > 1:
         most = (low + high) // 2
         fits = max(width_of(text, size) for text in shorten_all(texts, most)) <= width
@@ -87,18 +87,18 @@ def fit_all(texts: Sequence[str], size: float, width: float) -> list[str]:
 
 
 PART, PAD = 0.42, 0.15
-"""The part of the width that names may take, and inches between them and the axes."""
+"""The maximum share of the width for names, and the inches between names and axes."""
 
 LARGEST, SMALL, SMALLEST, HIGH = 10.0, 8.0, 6.0, 1.25
-"""Points of text, and the height of a line beside that of its text."""
+"""Font sizes in points, and the height of a line relative to its font size."""
 
 NARROW = 4.0
-"""Inches of axes up to which text is small."""
+"""Width of axes in inches up to which text is small."""
 
 
 @dataclass(frozen=True)
 class Name:
-    """What a bar is: a feature and what it is equal to, or one text."""
+    """The name of a bar: a feature and its level, or one text."""
 
     text: str
     rest: str = ""
@@ -116,7 +116,7 @@ class Name:
 
 
 def set_names(ax: Any, names: Sequence[Name]) -> None:
-    """Name the bars of axes, from 0 on."""
+    """Label the bars of axes, whose positions are 0, 1, 2 and so on."""
     width, height = inches(ax)
     step = height / (len(names) + 0.5)
     size = min(LARGEST if width > NARROW else SMALL, max(SMALLEST, 72 * step / HIGH))
@@ -127,9 +127,9 @@ def set_names(ax: Any, names: Sequence[Name]) -> None:
 
 
 def cut_names(names: Sequence[Name], size: float, room: float, folds: bool) -> list[str]:
-    """Names no wider than a room in inches: as they are, else on two lines, else with less of each.
+    """Names that fit a width in inches: unchanged, else on two lines, else shortened.
 
-    A feature and its level are cut apart from each other, so that something of both stays.
+    A feature and its level are shortened separately, so that a part of both is kept.
     """
     levels = fit_all([name.rest for name in names], size, room if folds else 0.6 * room)
     widest = max((width_of(f" {text}", size) for text in levels), default=0.0)
@@ -144,7 +144,7 @@ def cut_names(names: Sequence[Name], size: float, room: float, folds: bool) -> l
 
 
 def _make_room(ax: Any, wanted: float) -> None:
-    """Move the left edge of axes that no layout moves, where names would leave the figure."""
+    """Move the left edge of axes without a layout engine, if names would leave the figure."""
     figure = ax.figure.canvas.figure
     if figure.get_layout_engine() is not None:
         return

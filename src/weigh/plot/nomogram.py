@@ -1,4 +1,4 @@
-"""A model as a nomogram: scales to read points off, and to add up by hand."""
+"""A model as a nomogram: scales from which points are read and added up by hand."""
 
 from __future__ import annotations
 
@@ -17,19 +17,21 @@ from weigh.plot.scales import MOST_NAMED, Points, Scale, make_points
 from weigh.plot.selection import after, ask, choose
 
 ROW, TALL, MOST_LABELS = 0.48, 0.66, 60
-"""Inches of a feature's scale on a new figure, or where labels crowd, and how many it may try."""
+"""Height of a feature's scale in inches, usually and with crowded labels; the maximum number of
+labels to place.
+"""
 
 LONG = 40
-"""Points from which on a scale may have two lines of labels above it and two below."""
+"""Length in points from which a scale may have two lines of labels above it and two below."""
 
 WIDE = 6.0
-"""Inches of the longest scale on a new figure, about."""
+"""Approximate length in inches of the longest scale on a new figure."""
 
 EXTREME = 0.001
-"""Totals are drawn as far as this probability, and one minus it."""
+"""The scale of totals ends at this probability and at one minus it."""
 
 CHANCES = (0.5, 0.1, 0.9, 0.01, 0.99, 0.3, 0.7, 0.2, 0.8, 0.05, 0.95, 0.4, 0.6, 0.001, 0.999, 0.02)
-"""Ticks, those that matter most first."""
+"""Ticks of the scale of probabilities, the most important first."""
 
 
 class NomogramDisplay(Display):
@@ -132,7 +134,7 @@ class NomogramDisplay(Display):
         self._draw_total(rows, len(names) + 1)
 
     def _that_fit(self, size: tuple[float, float]) -> Points:
-        """The points with as many features as axes have room for."""
+        """The points of as many features as fit on the axes."""
         points, n = self.points, len(self.points.scales)
         while n > 1 and rows_that_fit(size, self._words(points)) < n + 3:
             n -= 1
@@ -140,7 +142,7 @@ class NomogramDisplay(Display):
         return points
 
     def _totals(self, points: Points) -> tuple[float, float]:
-        """The totals to draw: what levels within add up to, where it is not all but certain."""
+        """The limits of the totals: from 0 to the highest total, cut at EXTREME probabilities."""
         least, most = points.total(np.array([EXTREME, 1 - EXTREME])).tolist()
         low, high = max(least, 0.0), min(most, points.highest)
         return (low, high) if low < high else (0.0, points.highest or 1.0)
@@ -180,12 +182,12 @@ class NomogramDisplay(Display):
 
 
 def _across(totals: Floats, low: float, high: float) -> Floats:
-    """Where totals lie on a scale as wide as that of the points."""
+    """Positions of totals on a scale from 0 to 100."""
     return np.asarray(100 * (totals - low) / (high - low))
 
 
 def _is_crowded(scale: Scale) -> bool:
-    """Whether labels need more than a line above and one below a scale that tells something."""
+    """Whether the labels of a scale need more than one line above it and one below."""
     taken: Taken = {}
     some = np.flatnonzero(scale.within & scale.named)[:MOST_LABELS]
     for i in some if scale.length >= LONG else ():
@@ -199,10 +201,10 @@ def _is_crowded(scale: Scale) -> bool:
 
 
 def _draw_scale(rows: Rows, place: int, scale: Scale) -> None:
-    """A feature: a tick for each level, small where its name does not fit.
+    """Draw a feature: a tick for each level, small where its label does not fit.
 
-    Levels far out come first, because their points cannot be read off; then the ends of the scale,
-    then common levels.
+    Labels are placed in this order: levels beyond the scale, because their points cannot be read
+    off; the ends of the scale; common levels.
     """
     points, near = scale.points, scale.within
     rows.draw_line(place, 0.0, scale.length)
@@ -212,13 +214,13 @@ def _draw_scale(rows: Rows, place: int, scale: Scale) -> None:
     tried = tried[scale.named[tried] | ~near[tried]][:MOST_LABELS]
     told = np.zeros(len(points), dtype=bool)
     slots = rows.slots if scale.length >= LONG else rows.slots[:2]
-    astray = ASTRAY if len(points) > MOST_NAMED else 1.0  # among few ticks a label finds its own
+    astray = ASTRAY if len(points) > MOST_NAMED else 1.0  # few ticks: labels are clear anyway
     for i, text in zip(tried, rows.cut([scale.labels[i] for i in tried]), strict=True):
         if not near[i]:
             rows.point_beyond(place, points[i], text)
         elif known[i]:
             told[i] = rows.name_tick(place, points[i], text, slots, astray)
-        else:  # a ring is told by its shape, wherever its label stands
+        else:  # the shape of a ring identifies it, wherever its label is
             rows.name_tick(place, points[i], text, slots[:2], astray=1.0)
     rows.draw_ticks(place, points[near & known & told])
     rows.draw_ticks(place, points[near & known & ~told], small=True)
@@ -226,7 +228,7 @@ def _draw_scale(rows: Rows, place: int, scale: Scale) -> None:
 
 
 def _check_answers(evidence: Evidence, answers: int | None) -> None:
-    """How many answers a row has matters to some models, and to others not."""
+    """Check `answers`, which only models with an attenuation accept."""
     if answers is None:
         return
     if evidence.attenuation is None:
@@ -239,7 +241,7 @@ def _check_answers(evidence: Evidence, answers: int | None) -> None:
 
 
 def _check(evidence: Evidence, pos_label: Any, against: Any) -> None:
-    """A nomogram reads one probability off one sum."""
+    """Refuse models without a single total whose probability a nomogram could show."""
     if evidence.event_model == "counts":
         raise ValueError(
             "a nomogram adds up one level of each feature; documents repeat tokens (draw a "

@@ -20,7 +20,7 @@ from weigh.sheet import COVERAGE
 
 MOST_LEVELS = 30
 LETTER, LABEL = 0.072, 0.16
-"""Inches of a small letter, and of the height of a label with air."""
+"""Inches: the width of a small letter, and the height of a label with its spacing."""
 
 REACH = float(ndtri((1 + COVERAGE) / 2))
 ORDERS = ("weight", "own")
@@ -30,8 +30,8 @@ ORDERS = ("weight", "own")
 class Panel:
     """The levels of a table that are drawn; weights and intervals are times 100.
 
-    `half` is half of the interval's length, by level and line. Of a number the first levels are its
-    intervals, which stand on `axis`; codes and missing follow.
+    `half` is half of the interval's length, by level and line. The first levels of a numeric
+    feature are its bins, which are drawn on `axis`; special codes and missing follow.
     """
 
     name: str
@@ -47,17 +47,17 @@ class Panel:
 
     @property
     def is_grid(self) -> bool:
-        """Whether it is drawn as a heat map: two features, and one line of weights."""
+        """Whether the table is drawn as a heat map: two features, and one line of weights."""
         return self.cross is not None and self.weights.shape[1] == 1
 
     @property
     def n_intervals(self) -> int:
-        """How many of the levels stand on the axis."""
+        """The number of levels that are bins on the axis."""
         return 0 if self.axis is None else len(self.axis.cuts) + 1
 
     @property
     def is_noise(self) -> Any:
-        """Which weights may well be zero: their interval holds it."""
+        """Which weights do not differ significantly from zero: their interval includes it."""
         if self.half is None:
             return np.zeros(self.weights.shape, dtype=bool)
         return np.abs(self.weights) < np.nan_to_num(self.half, nan=np.inf)
@@ -65,21 +65,21 @@ class Panel:
 
 @dataclass(frozen=True)
 class Room:
-    """What a panel has room for: the inches that it takes in all, and the letters of a label."""
+    """The space of a panel: width and height in inches, and the maximum letters of a label."""
 
     width: float
     height: float
     letters: int
 
     def left_of(self, labels: Sequence[str]) -> float:
-        """The width that labels beside the axes leave."""
+        """The width that remains beside the labels."""
         return self.width - LETTER * max(map(len, labels), default=0) - 0.1
 
 
 def panel_of(
     table: FeatureTable, question: Question, most: int = MOST_LEVELS, order: str = "weight"
 ) -> Panel:
-    """The levels to draw: all intervals, and of too many categories those with the most rows."""
+    """The levels to draw: all bins, and the categories with the most rows."""
     share, feature, weights = table.share, table.feature, 100 * question.weights(table)
     kept, axis = _kept(table, len(question.signs), most), None
     if isinstance(feature, Feature) and feature.cuts:
@@ -103,12 +103,12 @@ def panel_of(
 
 
 def _may_sort(feature: Feature | Cross) -> bool:
-    """Whether levels may be drawn by weight: ordered categories and pairs keep their order."""
+    """Whether levels may be sorted by weight: ordered categories and pairs keep their order."""
     return isinstance(feature, Feature) and not feature.ordered
 
 
 def _kept(table: FeatureTable, n_lines: int, most: int) -> Integers:
-    """Intervals, and other levels that rows have; pairs are kept whole where they are a map."""
+    """Indices of bins and of the most common other levels; all levels of a heat map."""
     is_interval = np.array([isinstance(level, Interval) for level in table.levels], dtype=bool)
     places = np.flatnonzero((table.share > 0) | is_interval)
     free = places[~is_interval[places]]
@@ -119,7 +119,7 @@ def _kept(table: FeatureTable, n_lines: int, most: int) -> Integers:
 
 
 def limits_of(panels: Sequence[Panel]) -> tuple[float, float]:
-    """The axis that panels share: around what most rows have, and not much further for the rest."""
+    """Limits of the shared axis: the weights of most rows, and not much more for rare levels."""
     drawn = [panel for panel in panels if not panel.is_grid] or [*panels]
     lines = [(line, panel.share) for panel in drawn for line in panel.weights.T]
     usual = np.concatenate([[0.0], *(usual_weights(*line) for line in lines)])
@@ -136,13 +136,14 @@ def _ends(panel: Panel) -> Floats:
 
 
 BAR = 0.55
-"""Inches that the scale of colours takes with its numbers."""
+"""Width of the colour bar with its numbers, in inches."""
 
 
 def draw_map(ax: Any, panel: Panel, limits: tuple[float, float], room: Room) -> None:
-    """Weights as colours; grey where the interval holds zero, blank where no row is.
+    """Draw weights as colours; grey where the interval includes zero, blank without rows.
 
-    The scale is the map's own: pairs weigh less than features. `limits` is that of other panels.
+    The map has its own colour scale, since pairs weigh less than features. `limits`, those of the
+    other panels, are not used.
     """
     assert panel.cross is not None
     left, right = panel.cross.parts
@@ -166,7 +167,7 @@ def draw_map(ax: Any, panel: Panel, limits: tuple[float, float], room: Room) -> 
 
 
 def _label(ax: Any, cross: Cross, room: Room) -> Room:
-    """Name both features and their levels, as far as there is room; what is left of it."""
+    """Label both features and as many levels as fit; return the space that is left."""
     width, height = room.width - BAR - 0.25, room.height - 0.25
     letters = max(int(0.28 * room.width / LETTER), 6)
     down, across = (shorten_all(brief_labels(part), letters) for part in cross.parts)
@@ -186,12 +187,12 @@ def _label(ax: Any, cross: Cross, room: Room) -> Room:
 
 
 def _every(n: int, inches: float) -> range:
-    """All of n places, or every other or so."""
+    """Indices of n labels, or of every second, third ... one if not all fit."""
     return range(0, n, -(-n // max(int(inches / LABEL), 2)))
 
 
 def _scale(ax: Any, image: Any) -> None:
-    """The weights that colours stand for."""
+    """Draw the colour bar."""
     side = ax.inset_axes((1.02, 0.0, 0.035, 1.0))
     bar = ax.figure.colorbar(image, cax=side)
     bar.outline.set_visible(False)
@@ -200,11 +201,11 @@ def _scale(ax: Any, image: Any) -> None:
 
 
 LIGHT = {FOR: "#6FAED6", AGAINST: "#E59055"}
-"""The colours of the sides, light enough to be written on."""
+"""The colours for and against, light enough for text on top."""
 
 
 def _colours(sides: tuple[str, str]) -> Any:
-    """Against, nothing, for."""
+    """The colour map: against, zero, for."""
     from matplotlib.colors import LinearSegmentedColormap
 
     lists = [LIGHT[sides[1]], "#FFFFFF", LIGHT[sides[0]]]
@@ -218,7 +219,7 @@ def _grey() -> Any:
 
 
 def _number(ax: Any, grid: Floats, half: Floats, room: Room) -> None:
-    """Weights, and below them half of their intervals, in cells that are large enough."""
+    """Write the weights, with the half-width of their intervals if cells are high enough."""
     high = room.height / grid.shape[0]
     for i, j in np.argwhere(np.isfinite(grid)):
         text = hundredths(grid[i, j] / 100)

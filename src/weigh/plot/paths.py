@@ -1,4 +1,4 @@
-"""How a learner got where it is: losses, scores and criteria along the way."""
+"""Search paths of learners: the loss, AUC or criterion at each step."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class NormPathDisplay(Display):
 
     @classmethod
     def from_estimator(cls, model: Any, *, pos_label: Any = None, ax: Any = None) -> Self:
-        """Draw the search of a fitted `AdjustedNB(norm="cv")`; `of` chooses one of many classes."""
+        """Draw the search of a fitted `AdjustedNB(norm="cv")`; `pos_label` chooses a class."""
         wanted = "path of norms: fit it with norm='cv' (a saved model keeps the norm alone)"
         return cls(_record(model, "norm_path_", wanted, pos_label)).plot(ax=ax)
 
@@ -90,12 +90,12 @@ class SearchPathDisplay(Display):
                 parse_math=False,
                 transform=ax.get_xaxis_transform(),
             )
-        if stretches:  # room for the names below the line
+        if stretches:  # space for the names below the line
             low, high = self.path.auc[[0, -1]]
             ax.set_ylim(bottom=low - 0.5 * (high - low))
 
     def _stretches(self) -> list[tuple[int, int, str]]:
-        """Steps in succession that moved the same feature: the first, the last, its name."""
+        """Runs of steps that changed the same feature: first step, last step, its name."""
         moved = self.path.moved
         starts = np.flatnonzero(np.diff(moved, prepend=-2) != 0)
         ends = np.append(starts[1:], len(moved)) - 1
@@ -117,7 +117,7 @@ class RoundsDisplay(Display):
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where the losses were drawn; the errors have an axis of their own on its right.
+        The axes of the losses; the errors have their own axis on its right.
     figure_ : matplotlib Figure
         The figure of that axes.
     """
@@ -127,7 +127,7 @@ class RoundsDisplay(Display):
 
     @classmethod
     def from_estimator(cls, model: Any, *, pos_label: Any = None, ax: Any = None) -> Self:
-        """Draw the rounds of a fitted `BoostedNB`; `of` chooses one of many classes."""
+        """Draw the rounds of a fitted `BoostedNB`; `pos_label` chooses one of many classes."""
         wanted = "record of rounds: fit a BoostedNB (a saved model keeps what they came to alone)"
         return cls(_record(model, "rounds_", wanted, pos_label)).plot(ax=ax)
 
@@ -193,7 +193,7 @@ CRITERIA = {
 
 
 def _record(model: Any, name: str, wanted: str, pos_label: Any = None) -> Any:
-    """What a model noted when it was fitted; of many classes, that of one."""
+    """A record that the model made during fitting; with many classes, that of one class."""
     record = getattr(model, name, None)
     if record is None:
         raise ValueError(f"the model has no {wanted}")

@@ -18,16 +18,16 @@ from weigh.plot.selection import Choice, Question
 from weigh.shapes import outline
 
 MOST_NAMED = 8
-"""Bins of a feature that have names on its scale."""
+"""Maximum number of bins with a label on the scale of a feature."""
 
 
 @dataclass(frozen=True, eq=False)
 class Scale:
-    """The levels of a feature, in points; `within` are those near the others.
+    """The levels of a feature, in points; `within` marks those that lie on the scale.
 
-    `levels` holds their places among the feature's own. What is no level and weighs nothing, an
-    answer that lacks or that training did not have, has the number of levels for its place, and
-    stands at `no_level` here (None where every answer has a level).
+    `levels` holds their indices among the feature's levels. An answer that is not known or was not
+    seen in training is no level and weighs nothing. Its index is the number of levels, and its
+    position here is `no_level` (None where every answer has a level).
     """
 
     name: str
@@ -37,36 +37,36 @@ class Scale:
     share: Floats
     within: np.ndarray[Any, np.dtype[np.bool_]]
     no_level: int | None
-    named: np.ndarray[Any, np.dtype[np.bool_]]  # where the feature has many bins, a few of them
+    named: np.ndarray[Any, np.dtype[np.bool_]]  # with many bins, a few of them
 
     @property
     def length(self) -> float:
-        """The points of the highest level within; the lowest has 0."""
+        """The points of the highest level on the scale; the lowest has 0."""
         return float(self.points[self.within].max(initial=0))
 
     def points_at(self, level: int) -> float:
-        """The points of a level by its place; of one that weighs nothing, those of no level."""
+        """The points of a level by its index; those of `no_level` if the scale does not have it."""
         place = self.levels.index(level) if level in self.levels else self.no_level
         assert place is not None
         return float(self.points[place])
 
     @property
     def mean(self) -> float:
-        """The points of the training rows, on average."""
+        """The mean points of the training rows."""
         return float(self.share @ self.points)
 
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """A scale of points for each feature, and what a row's total means.
+    """A scale of points for each feature, and the map from a row's total to a probability.
 
     log odds = start + per_point (the points of the row's levels)
 
-    Where the model's exponent depends on how many answers a row has, both are those of a row with
-    `answers` of them.
+    If the model's exponent depends on the number of answers of a row, `start` and `per_point` are
+    those of a row with `answers` answers.
 
-    The features of `rest` are not drawn; `start` holds their mean. Where the model recalibrates,
-    `curve` turns these log odds (those of the second class: times `sign`) into what they are worth.
+    The features of `rest` are not drawn; `start` includes their mean. If the model recalibrates,
+    `curve` maps these log odds, times `sign` (log odds of the second class), to recalibrated ones.
     """
 
     scales: tuple[Scale, ...]
@@ -78,14 +78,14 @@ class Points:
     answers: int | None = None
 
     def probability(self, total: Floats) -> Floats:
-        """What a total means."""
+        """The probability at a total of points."""
         log_odds = self.start + self.per_point * total
         if self.curve is not None:
             log_odds = self.sign * self.curve.apply(self.sign * log_odds)
         return np.asarray(expit(log_odds))
 
     def total(self, probability: Floats) -> Floats:
-        """The points that a probability takes; infinite where no total is worth so much."""
+        """The total of points at a probability; infinite if no total has this probability."""
         log_odds = logit(probability)
         if self.curve is not None:
             log_odds = self.sign * _invert(self.curve, self.sign * log_odds)
@@ -93,12 +93,12 @@ class Points:
 
     @property
     def highest(self) -> float:
-        """The most points that levels within the scales add up to."""
+        """The highest total of levels on the scales."""
         return sum(scale.length for scale in self.scales)
 
 
 def _invert(curve: Recalibration, log_odds: Floats) -> Floats:
-    """The totals that are worth so much; of several, one."""
+    """Totals whose recalibrated log odds are these; where several are, one of them."""
     if curve.method != "isotonic":
         return curve.inverse(log_odds)
     rate = expit(log_odds - curve.shift)
@@ -118,7 +118,7 @@ def make_points(
         for part, weights in zip(parts, usual, strict=True)
     ]
     inside = [part.weights[mask] for part, mask in zip(parts, near, strict=True)]
-    unit = float(max(map(np.ptp, inside))) / 100 or 0.01  # of a model that tells nothing, any
+    unit = float(max(map(np.ptp, inside))) / 100 or 0.01  # any unit, if all weights are zero
     scales = [
         part.scale(mask, float(weights.min()), unit)
         for part, weights, mask in zip(parts, inside, near, strict=True)
@@ -132,7 +132,7 @@ def make_points(
 
 @dataclass(frozen=True, eq=False)
 class _Levels:
-    """What a row may have of a feature, and what it weighs."""
+    """The levels of a feature that are drawn, with weights and shares of rows."""
 
     table: FeatureTable
     places: Integers
@@ -150,7 +150,7 @@ class _Levels:
         return Scale(self.table.shown, places, shown, points, self.share, within, no_level, named)
 
     def _named(self) -> Any:
-        """The levels that may be named: of many bins, one of each group that keeps the shape."""
+        """The levels that may be labelled; with many bins, one per group that keeps the shape."""
         feature, named = self.table.feature, np.ones(len(self.places), dtype=bool)
         n_cuts = len(feature.cuts or ()) if isinstance(feature, Feature) else 0
         bins = np.flatnonzero(self.places <= n_cuts) if n_cuts else np.empty(0, dtype=np.intp)
@@ -164,7 +164,7 @@ class _Levels:
 
 
 def _levels(table: FeatureTable, question: Question) -> _Levels:
-    """The levels that rows have, others that weigh something, and what is no level."""
+    """Levels with rows, other levels with a weight, and "no level"."""
     share, weights = np.append(table.share, 0.0), np.append(question.weights(table)[:, 0], 0.0)
     shown = (share > 0) | (weights != 0)
     shown[-1] = not (_has_every(table.feature) and shown[:-1].all())
@@ -172,14 +172,14 @@ def _levels(table: FeatureTable, question: Question) -> _Levels:
 
 
 def _has_every(feature: Feature | Cross) -> bool:
-    """Whether every answer has a level: numbers do, rare values may, and missing may."""
+    """Whether every answer has a level: it needs one for missing, and bins or one for others."""
     if isinstance(feature, Cross):
         return False
     return feature.has_missing and (feature.is_numeric or bool(feature.other))
 
 
 def _no_level(feature: Feature | Cross, taken: Sequence[str]) -> str:
-    """What to call an answer that is no level; no level is called the same."""
+    """The label of an answer that is no level; it differs from those of all levels."""
     name = "any other pair" if isinstance(feature, Cross) else "not known"
     return f"({name})" if name in taken else name
 
@@ -187,9 +187,9 @@ def _no_level(feature: Feature | Cross, taken: Sequence[str]) -> str:
 def _from_prior(
     evidence: Evidence, question: Question, points: Points, answers: int | None
 ) -> Points:
-    """Points whose start is a sum of weights, after the prior and what a rule does to both.
+    """Points with the prior added to `start`, and with the model's attenuation applied.
 
-    A rule's exponent is that of a row with so many answers, by default to every feature.
+    The exponent is that of a row with `answers` answers, by default one to every feature.
     """
     sign, rule = question.signs[0], evidence.attenuation
     prior = float(sign @ evidence.prior_row)

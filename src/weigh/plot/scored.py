@@ -1,4 +1,4 @@
-"""Figures of predictions beside what came true: reliability, lift and net benefit."""
+"""Figures of predictions and observed outcomes: the base class, and the reliability diagram."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from weigh.plot.axes import FAINT, OKABE_ITO, TOTAL, Display, inches
 from weigh.plot.labels import legend_name, shorten
 
 LINE, NARROW = "weigh: a model", 4.0
-"""What marks the line of a model, and the inches from which on there is room for words."""
+"""The identifier (gid) of a model's line, and the width in inches from which labels are long."""
 
 
 class ScoredDisplay(Display):
-    """A figure of how well probabilities do; several models can share its axes.
+    """A figure of the performance of probabilities; several models can share its axes.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class ScoredDisplay(Display):
         self._measure()
 
     def _measure(self) -> None:
-        """Find what is drawn."""
+        """Compute the numbers that are drawn."""
 
     @classmethod
     def from_estimator(
@@ -52,7 +52,7 @@ class ScoredDisplay(Display):
         ax: Any = None,
         **choice: Any,
     ) -> Self:
-        """Draw how a fitted classifier does on a table.
+        """Draw the performance of a fitted classifier on a table.
 
         Parameters
         ----------
@@ -65,10 +65,10 @@ class ScoredDisplay(Display):
         sample_weight : array or str, optional
             Row weights, or the name of their column.
         pos_label : label, optional
-            The class in question: by default the second of two. Of more, one must be named, and is
-            set against the rest.
+            Positive class. Default: the second of two. With more classes it is required, and is
+            compared with the rest.
         name : str, optional
-            For the legend; by default the name of the model's class.
+            Name in the legend. Default: the name of the model's class.
         ax : matplotlib Axes, optional
             Where to draw.
         **choice
@@ -98,7 +98,7 @@ class ScoredDisplay(Display):
         ax: Any = None,
         **choice: Any,
     ) -> Self:
-        """Draw how probabilities do.
+        """Draw the performance of probabilities.
 
         Parameters
         ----------
@@ -122,18 +122,18 @@ class ScoredDisplay(Display):
 
     @property
     def _about(self) -> str:
-        """The class in question, if it is known."""
+        """The positive class in words, if it is known."""
         return "" if self.pos_label is None else f" of {shorten(label(self.pos_label), 30)}"
 
     def _legend_name(self, ax: Any, text: str = "") -> str:
-        """The model's name and a number or two, on two lines where one is too long."""
+        """The model's name and its figures, on two lines on narrow axes."""
         name = None if self.name is None else legend_name(self.name)
         between = ":\n" if is_narrow(ax) else ": "
         return between.join(filter(None, (name, text))) or "model"
 
 
 def refuse_no_positives(scored: Scored) -> None:
-    """A share of the positives needs some."""
+    """Raise an error if no row is positive."""
     if not scored.positive.any():
         raise ValueError(
             "no row belongs to the positive class, so none can be found; give other rows"
@@ -141,7 +141,7 @@ def refuse_no_positives(scored: Scored) -> None:
 
 
 def is_narrow(ax: Any) -> bool:
-    """Whether only the most needed words have room."""
+    """Whether axes are too narrow for long labels."""
     return inches(ax, settled=False)[0] < NARROW
 
 
@@ -152,12 +152,12 @@ def next_colour(ax: Any) -> str:
 
 
 def is_first(ax: Any) -> bool:
-    """Whether no model is drawn there yet."""
+    """Whether the axes show no model yet."""
     return not any(line.get_gid() == LINE for line in ax.lines)
 
 
 def set_legend(ax: Any, **look: Any) -> None:
-    """A legend of what has a name, none of them a formula."""
+    """Draw a legend whose names are not read as formulas."""
     size = "x-small" if is_narrow(ax) else "small"
     legend = ax.legend(frameon=False, fontsize=size, **look)
     for text in legend.get_texts():
@@ -165,7 +165,7 @@ def set_legend(ax: Any, **look: Any) -> None:
 
 
 FLOOR, CEILING, SLICES = -0.26, -0.06, 40
-"""Where the histogram stands below the diagram, and how many slices it has."""
+"""The histogram below the diagram: its lower and upper limit, and its number of bins."""
 
 
 class ReliabilityDisplay(ScoredDisplay):
@@ -248,7 +248,7 @@ class ReliabilityDisplay(ScoredDisplay):
         ax.errorbar(table.mean_prediction, table.rate, yerr=np.maximum(ends, 0), **look)
 
     def _draw_curve(self, ax: Any, colour: str) -> None:
-        """The spline from the least prediction to the most; its name is the line's numbers."""
+        """Draw the spline over the range of predictions; its label is slope and intercept."""
         x = np.linspace(self.scored.p.min(), self.scored.p.max(), 200)
         y = np.full(200, np.nan) if self.curve is None else self.curve.predict(x)
         ax.plot(x, y, color=colour, linewidth=1.8, label=self._numbers(ax), gid=LINE, zorder=2)

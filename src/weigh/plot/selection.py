@@ -1,4 +1,4 @@
-"""Which features and classes a figure of weights is about."""
+"""The features and classes that a figure of weights shows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from weigh.sheet import difference, find_class
 class Question:
     """One line of weights for a class or a pair of classes, or one for each of many classes.
 
-    A row of `signs` is what to multiply a level's weights by class with to get a line's weight.
+    The product of a row of `signs` and a level's weights by class is the weight of that line.
     """
 
     names: tuple[str, ...]
@@ -28,15 +28,15 @@ class Question:
     about: str
 
     def weights(self, table: FeatureTable) -> Floats:
-        """By level and line."""
+        """Weights by level and line."""
         return np.asarray(table.by_class @ self.signs.T)
 
     def errors(self, table: FeatureTable) -> Floats | None:
-        """By level and line; None where the learner has none."""
+        """Standard errors by level and line; None where the learner has none."""
         if len(self.signs) == 1 and np.count_nonzero(self.signs) == 2:
             if table.variances is None:
                 return None
-            pair = table.variances @ np.abs(self.signs.T)  # two classes of a Dirichlet each
+            pair = table.variances @ np.abs(self.signs.T)  # each class has its own Dirichlet
             return np.asarray(np.sqrt(pair))
         if table.errors is None:
             return None
@@ -44,13 +44,13 @@ class Question:
         return np.column_stack([errors[:, sign != 0] for sign in self.signs])
 
     def importance(self, table: FeatureTable) -> float:
-        """The mean absolute contribution over the training rows; the mean over lines of many."""
+        """The mean absolute contribution over the training rows, averaged over lines."""
         weights = self.weights(table)
         return float((table.share @ np.abs(weights - table.share @ weights)).mean())
 
 
 def ask(evidence: Evidence, pos_label: Any = None, against: Any = None) -> Question:
-    """What a figure shows: by default `classes[1]` of two, and every class of more."""
+    """The classes that a figure shows: by default `classes[1]` of two; with more, every class."""
     classes = evidence.classes.tolist()
     two, b = len(classes) == 2, find_class(classes, against, -1, "against")
     if b >= 0 and not two:
@@ -79,7 +79,7 @@ def _check_rival(evidence: Evidence, pos_label: Any) -> None:
 
 
 def _ask_each(evidence: Evidence) -> Question:
-    """A line for each class; of too many for the colours, for those with the most rows."""
+    """A line for each class; with more classes than colours, for those with the most rows."""
     most = np.argsort(-evidence.class_counts, kind="stable")[: len(OKABE_ITO)]
     chosen = np.sort(most)
     names = tuple(printable(evidence.class_names[k]) for k in chosen)
@@ -98,12 +98,12 @@ class Choice:
     by_name: bool = False
 
     def first(self, n: int) -> Choice:
-        """The same with fewer drawn."""
+        """The choice with only the first n features drawn."""
         return replace(self, drawn=self.drawn[:n], left_out=(*self.drawn[n:], *self.left_out))
 
     @property
     def remainder(self) -> str:
-        """What is left out, in words; nothing where nothing is, or where features were named."""
+        """The number of tables drawn, in words; empty if all are drawn or features were named."""
         n = len(self.left_out)
         if not n or self.by_name:
             return ""
@@ -119,7 +119,7 @@ def choose(
     most: int,
     name: str = "max_features",
 ) -> Choice:
-    """The features named, or those that come first when sorted."""
+    """The named features, or the first ones of the sorted features."""
     if features is not None:
         names = [features] if isinstance(features, str) else [*dict.fromkeys(features)]
         named = tuple(_find(evidence, name) for name in names)
@@ -147,7 +147,7 @@ def _find(evidence: Evidence, name: str) -> FeatureTable:
 
 
 def after(evidence: Evidence) -> str:
-    """What becomes of the sum of a row's weights, in words; nothing where nothing does."""
+    """How the sum of a row's weights is adjusted, in words; empty if it is not."""
     curve = evidence.recalibration
     worth = "" if curve is None else f"The total is then recalibrated ({curve.method})."
     return " ".join(filter(None, (rule(evidence), worth)))

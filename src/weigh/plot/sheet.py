@@ -14,7 +14,7 @@ from weigh.plot.labels import PART, Name, set_names, wrap
 from weigh.sheet import BalanceSheet, find_class, probability
 
 NARROW, LEAST = 4.0, 0.17
-"""Inches: the width from which on words are large, and the least height of a bar."""
+"""Inches: the width from which text is large, and the minimum height of a bar."""
 
 
 class BalanceSheetDisplay(Display):
@@ -72,8 +72,8 @@ class BalanceSheetDisplay(Display):
         self._label(ax, names, starts + weights, weights)
 
     def _most(self, ax: Any) -> int:
-        """How many items may have a bar: what was asked for, if it fits."""
-        others = len(self._bars(0)[0]) + 1  # prior, rest, total, and what acts on the sum
+        """The number of items with a bar: `max_items`, or as many as fit."""
+        others = len(self._bars(0)[0]) + 1  # prior, rest, total and adjustments
         fit = max(int((inches(ax)[1] - 0.9) / LEAST) - others, 1)
         return fit if self.max_items is None else min(fit, self.max_items)
 
@@ -90,7 +90,7 @@ class BalanceSheetDisplay(Display):
         return [name for name, _ in bars], 100 * np.array([weight for _, weight in bars])
 
     def _attenuation(self) -> list[tuple[str, float]]:
-        """What leads from the sum of the weights to the total."""
+        """Bars of the attenuation, from the sum of the weights to the total."""
         rule = self.sheet.attenuation
         if rule is None:
             return []
@@ -100,7 +100,7 @@ class BalanceSheetDisplay(Display):
         return [*bars, ("Change of the base rate", rule.shift)] if rule.shift else bars
 
     def _recalibration(self) -> list[tuple[str, float]]:
-        """What leads from there to what it was worth on rows held out."""
+        """Bars of the recalibration, from the total before it to the final one."""
         worth = self.sheet.recalibration
         if worth is None:
             return []
@@ -120,18 +120,18 @@ class BalanceSheetDisplay(Display):
                 va="center",
                 fontsize="small",
             )
-        self._say(ax, (1 - PART) * inches(ax)[0])  # names then see how high bars are
+        self._say(ax, (1 - PART) * inches(ax)[0])  # before the names: it changes the height
         set_names(ax, [*names, Name("Total")])
         ax.invert_yaxis()
         ax.axvline(0, color="black", linewidth=0.8)
-        ax.use_sticky_edges = False  # room for the numbers beyond the last bar
+        ax.use_sticky_edges = False  # space for the numbers beyond the last bar
         width = inches(ax)[0]
         ax.margins(x=max(0.12, 0.6 / width), y=0.02)
         ax.tick_params(axis="x", labelsize="medium" if width > NARROW else "small")
         self._say(ax, width)
 
     def _say(self, ax: Any, width: float) -> None:
-        """What the bars speak for, and what they come to."""
+        """Write the axis label (the positive class) and the title (its probability)."""
         of, chance = printable(self.sheet.question), probability(self.sheet.probability)
         if self.sheet.interval is not None:
             chance += " ({} to {})".format(*map(probability, self.sheet.interval))

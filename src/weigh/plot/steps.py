@@ -1,4 +1,4 @@
-"""The weights of a number as steps over it, with their band, and the distribution of the rows."""
+"""The weights of a numeric feature as a step line with a band, above the distribution of rows."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from weigh.plot.panels import LETTER, Panel, Room
 from weigh.shapes import round_numbers
 
 FOOT = 0.2
-"""The part of a panel, at its foot, that shows the distribution of the rows."""
+"""The part of a panel's height, at the bottom, that shows the distribution of the rows."""
 
 TICK, UP = 0.62, 0.3
-"""Inches that a number takes below the axis, and beside it."""
+"""Inches that a tick label takes below the x axis, and beside the y axis."""
 
 GAP = 0.06
-"""Between the axis and what stands beside it."""
+"""The gap between the axis and the levels beside it, as a share of the width."""
 
 
 def draw_steps(ax: Any, panel: Panel, limits: tuple[float, float], room: Room) -> None:
-    """Steps and their band; codes and missing are points at the right of the axis."""
+    """Draw steps and their band; special codes and missing are points at the right of the axis."""
     assert panel.axis is not None
     n, ends = panel.n_intervals, panel.axis.edges
     width = room.width - 0.5
@@ -46,7 +46,7 @@ def draw_steps(ax: Any, panel: Panel, limits: tuple[float, float], room: Room) -
 
 
 def _beside(panel: Panel, width: float) -> tuple[Floats, bool]:
-    """Where codes and missing stand, and whether their names are turned to have room."""
+    """Positions of special codes and missing, and whether their labels are rotated to fit."""
     names = panel.labels[panel.n_intervals :]
     longest = LETTER * max(map(len, names), default=0) / max(width, 0.1)
     turned = longest * len(names) > 0.3
@@ -79,7 +79,7 @@ def _draw_points(
 
 
 def _state_beyond(ax: Any, weights: Floats, ends: Floats, limits: Any, colour: str) -> None:
-    """Where steps leave the picture, how far they go: the highest and the lowest."""
+    """Write the highest and the lowest weight where steps leave the axes."""
     for i, mark, side in ((weights.argmax(), "▲", 1), (weights.argmin(), "▼", 0)):
         if limits[0] <= weights[i] <= limits[1]:
             continue
@@ -99,7 +99,7 @@ def _state_beyond(ax: Any, weights: Floats, ends: Floats, limits: Any, colour: s
 
 
 def _draw_rows(ax: Any, panel: Panel, beside: Floats) -> None:
-    """Bars whose areas are shares of the rows, up to a height."""
+    """Draw bars whose areas are the shares of the rows, cut at a maximum height."""
     assert panel.axis is not None
     n, ends = panel.n_intervals, panel.axis.edges
     wide = 0.6 * float(beside[1] - beside[0]) if len(beside) > 1 else 0.05
@@ -121,11 +121,11 @@ def _draw_rows(ax: Any, panel: Panel, beside: Floats) -> None:
 
 
 def _label(ax: Any, panel: Panel, beside: Floats, width: float, turned: bool) -> None:
-    """Round numbers below the axis, and the names of what stands beside it."""
+    """Set round tick labels below the axis, and the names of the levels beside it."""
     assert panel.axis is not None
     part = 1.0 / float(ax.get_xlim()[1])
     found = panel.axis.ticks(max(int(width * part / TICK), 2))
-    if len(beside):  # whose names must not be run into
+    if len(beside):  # ticks must not overlap their names
         reach = [place + LETTER * len(text) / (2 * width * part) for place, text in found]
         found = [tick for tick, end in zip(found, reach, strict=True) if end < 1 + GAP / 2]
     names = shorten_all(panel.labels[panel.n_intervals :], 10)
