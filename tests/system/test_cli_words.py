@@ -405,6 +405,57 @@ def test_with_hold_out_rows_a_leak_is_told_once(tmp_path):
     assert (found.stdout + found.stderr).count("Leak?") == 1
 
 
+# ---------------------------------------------------------------- clumsy files
+
+
+WRONG = {
+    "one line": ("Class,Sex,Age,Survived", "it has one line, 'Class,Sex,Age,Survived'"),
+    "a web page": ("<html><body>log in</body></html>", "it has one line, '<html>"),
+    "a name twice": ("Sex,Sex,Survived\na,b,Yes\n", "'Sex' occurs twice; rename one"),
+}
+
+
+@pytest.mark.parametrize("command", ["fit", "score", "evaluate", "drift"])
+@pytest.mark.parametrize("text", WRONG)
+def test_a_file_that_is_no_table_is_refused_with_what_it_holds(model, tmp_path, command, text):
+    (tmp_path / "t.csv").write_text(WRONG[text][0])
+    words = {
+        "fit": ["fit", tmp_path / "t.csv", "--target", "Survived", "-o", tmp_path / "m.json"],
+        "score": ["score", model, tmp_path / "t.csv", "-o", tmp_path / "s.csv"],
+        "evaluate": ["evaluate", model, tmp_path / "t.csv", "--target", "Survived"],
+        "drift": ["drift", model, tmp_path / "t.csv"],
+    }[command]
+    assert WRONG[text][1] in fails(*words)
+
+
+def test_a_text_file_that_is_called_a_workbook_and_a_name_of_nothing_are_refused(model, tmp_path):
+    (tmp_path / "t.xlsx").write_text("Class,Survived\n1st,Yes\n")
+    assert "no Excel workbook" in fails("score", model, tmp_path / "t.xlsx", "-o", "s.csv")
+    assert "no such file: ''" in fails("score", model, "", "-o", "s.csv")
+
+
+def test_rows_without_a_label_are_counted_by_evaluate(model, tmp_path):
+    rows = ["1st,Male,Adult,Yes\n", "1st,Male,Adult,\n", "3rd,Male,Adult,No\n"] * 2
+    (tmp_path / "t.csv").write_text("Class,Sex,Age,Survived\n" + "".join(rows))
+    said = fails("evaluate", model, tmp_path / "t.csv", "--target", "Survived")
+    assert "--target holds NaN or missing labels in 2 of 6 rows, the first in row 1" in said
+
+
+def test_a_table_of_the_target_alone_has_no_features(tmp_path):
+    (tmp_path / "t.csv").write_text("y\n" + "yes\nno\n" * 20)
+    said = fails("fit", tmp_path / "t.csv", "--target", "y", "-o", tmp_path / "m.json")
+    assert "the table has no feature columns" in said
+
+
+def test_a_feature_given_as_the_target_is_told_to_be_one(tmp_path):
+    rows = [f"{20 + i % 30},{'yes' if i % 3 else 'no'}\n" for i in range(60)]
+    (tmp_path / "t.csv").write_text("age,y\n" + "".join(rows))
+    fit = ["fit", tmp_path / "t.csv", "--target", "y", "--learner", "evidence"]
+    run(*fit, "-o", tmp_path / "m.json")
+    said = fails("evaluate", tmp_path / "m.json", tmp_path / "t.csv", "--target", "age")
+    assert "--target 'age' is a feature of the model" in said
+
+
 # ---------------------------------------------------------------- names of columns
 
 

@@ -18,6 +18,7 @@ WRONG = {
     "pos_label": lambda: MODEL.balance_sheet(ROW, pos_label="Maybe"),
     "against": lambda: MODEL.balance_sheet(ROW, against="Maybe"),
     "y": lambda: weigh.EvidenceNB().fit(PEOPLE, "Nope"),
+    "y_true": lambda: weigh.evaluate(MODEL, PEOPLE, [None] * PEOPLE.num_rows),
     "sample_weight": lambda: weigh.evaluate(MODEL, PEOPLE, "Survived", sample_weight="Sex"),
     "by": lambda: weigh.evaluate(MODEL, PEOPLE, "Survived", by="Nope"),
     "costs": lambda: weigh.evaluate(MODEL, PEOPLE, "Survived", costs=(-1, 2)),

@@ -315,6 +315,7 @@ def merge(models: tuple[str, ...], output: str) -> None:
 
     Example: weigh merge north.json south.json -o all.json
     """
+    from weigh.layout import count_of
     from weigh.store import save
 
     keep_apart(output, *models)
@@ -326,7 +327,7 @@ def merge(models: tuple[str, ...], output: str) -> None:
         )
     merged = first.merge(*others)
     save(merged, output, summary=hasattr(merged, "summary_"))
-    say(f"{len(models)} models merged: {output}")
+    say(f"{count_of(len(models), 'model')} merged: {output}")
 
 
 def _load(path: str) -> Any:

@@ -34,7 +34,7 @@ def open_data(data: str, text: Sequence[str], spelled: Sequence[str]) -> Any:
     Columns named in `text` are read as text where the file has no types (CSV); those named in
     `spelled` are made text where it has (Parquet).
     """
-    from weigh.frames import read_file, scan, spell
+    from weigh.frames import read_file, refuse_twice, scan, spell
 
     try:
         large = os.path.getsize(data) > LARGE or os.path.isdir(data)
@@ -44,6 +44,7 @@ def open_data(data: str, text: Sequence[str], spelled: Sequence[str]) -> Any:
         opened = scan(data, text=text, **dialect_of_command())
         return opened.spelled({*spelled} & {*opened.names})
     table = read_file(data, tuple(text), **dialect_of_command())
+    refuse_twice(tuple(table.column_names))
     for name in {*spelled} & {*table.column_names}:
         table = table.set_column(table.column_names.index(name), name, spell(table[name]))
     return table
@@ -215,6 +216,8 @@ def read_like(model: Any, data: str, target: str | None = None) -> Any:
     parts = [part for feature in model._learnt.features for part in feature.parts]
     if model._learnt.event_model == "counts":
         parts = []
+    if target in {part.name for part in parts}:
+        raise ValueError(f"--target {target!r} is a feature of the model; name the true classes")
     text = [part.name for part in parts if Kind.TEXT in part.kinds]
     spelled = [part.name for part in parts if _may_be_spelled(part.values)]
     classes = getattr(model, "classes_", None)  # which a model of numbers has not

@@ -67,6 +67,7 @@ OPTIONS = {
     "sample_weight": "--weight",
     "exposure": "--exposure",
     "y": "--target",
+    "y_true": "--target",
     "by": "--by",
     "costs": "--cost",
     "cut_off": "--cut-off",

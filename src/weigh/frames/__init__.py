@@ -46,7 +46,7 @@ from weigh.frames.native import (
     take_rows,
     to_arrow,
 )
-from weigh.frames.reading import as_rows, blank, read, vector, wrap
+from weigh.frames.reading import as_rows, blank, read, refuse_twice, vector, wrap
 from weigh.frames.scans import ROWS, Scan, open_scan
 from weigh.frames.sources import read_csv, read_file, scan, write_file
 from weigh.frames.tables import Table, refuse_empty
@@ -128,6 +128,7 @@ __all__ = [
     "read_numbers",
     "reads_as_number",
     "refuse_empty",
+    "refuse_twice",
     "register",
     "scan",
     "set_names",

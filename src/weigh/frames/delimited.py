@@ -70,6 +70,9 @@ def read_delimited(
     data = to_utf8(data, dialect.encoding)
     if not data.strip():
         raise ValueError("the file is empty")
+    if not any(end in data.strip() for end in (b"\n", b"\r")):
+        line = data.strip()[:40].decode("utf-8", "replace")
+        raise ValueError(f"it has one line, {line!r}, and needs a header and rows below it")
     mark = dialect.delimiter or delimiter or find_delimiter(data)
     check_quotes(data, mark)
     names, wanted = _read_names(data, mark), {*text}

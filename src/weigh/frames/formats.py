@@ -70,6 +70,8 @@ def _read_workbook(data: bytes) -> Any:
         from openpyxl import load_workbook
     except ImportError:
         raise ImportError("reading .xlsx needs openpyxl: pip install 'weigh[xlsx]'") from None
+    if not data.startswith(b"PK"):
+        raise ValueError("it is no Excel workbook; let the name of a text file end in .csv")
     book = load_workbook(io.BytesIO(data), read_only=True, data_only=True)
     filled = {sheet.title: [*sheet.iter_rows(values_only=True)] for sheet in book.worksheets}
     filled = {title: rows for title, rows in filled.items() if any(map(any, rows))}

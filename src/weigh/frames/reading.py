@@ -45,7 +45,7 @@ def read(X: Any, allow_sparse: bool = False) -> Table:
         frame = wrap(X)
         table = _read_array(X) if frame is None else _read_frame(frame, X)
     if table.named:
-        _refuse_twice(table.names)
+        refuse_twice(table.names)
     refuse_empty(table)
     return table
 
@@ -56,7 +56,8 @@ def is_sparse(X: Any) -> bool:
     return loaded is not None and loaded.issparse(X)
 
 
-def _refuse_twice(names: tuple[str, ...]) -> None:
+def refuse_twice(names: tuple[str, ...]) -> None:
+    """Raise an error where two columns have one name."""
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         fix = doubt_names(names) or "; rename one"
@@ -98,9 +99,9 @@ def wrap(X: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any] | None:
     if (
         hasattr(kind, "iloc") and X.ndim == 2 and not X.columns.is_unique
     ):  # narwhals would refuse it in its own words
-        _refuse_twice(tuple(map(str, X.columns)))
+        refuse_twice(tuple(map(str, X.columns)))
     if hasattr(kind, "column_names"):
-        _refuse_twice(tuple(X.column_names))
+        refuse_twice(tuple(X.column_names))
     frame = nw.from_native(X, pass_through=True)
     if isinstance(frame, nw.DataFrame | nw.LazyFrame):
         return frame
@@ -116,7 +117,7 @@ def _open_stream(X: Any) -> pa.Table | None:
     if isinstance(nw.from_native(X, series_only=True, pass_through=True), nw.Series):
         return None
     table = pa.table(X)
-    _refuse_twice(tuple(table.column_names))
+    refuse_twice(tuple(table.column_names))
     return table
 
 

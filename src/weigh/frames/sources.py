@@ -233,8 +233,8 @@ def read_file(
     try:
         if name == "-":
             return _read_bytes("", sys.stdin.buffer.read(), dialect, text)
-        if not Path(name).exists():
-            raise FileNotFoundError(f"no such file: {name}")
+        if not os.path.exists(name):  # Path("") is the folder that we are in
+            raise FileNotFoundError(f"no such file: {name or repr(name)}")
         if name.endswith((".parquet", ".pq")):
             return parquet.read_table(name)
         return _read_bytes(name, Path(name).read_bytes(), dialect, text)

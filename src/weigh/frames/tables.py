@@ -169,6 +169,7 @@ def refuse_empty(table: Table) -> None:
     """Raise an error for a table without features or without rows."""
     if not (table.names or table.partial):
         raise ValueError(
+            "the table has no feature columns: "
             f"0 feature(s) (shape=({table.n_rows}, 0)) while a minimum of 1 is required."
         )
     if not table.n_rows:

@@ -147,6 +147,15 @@ class Scored:
         return place
 
 
+def _missing_labels(column: Codes) -> ParameterError:
+    absent = np.array([value is None for value in column.values])[column.codes]
+    return ParameterError(
+        Parameter("y_true"),
+        f" holds NaN or missing labels in {absent.sum():,} of {len(absent):,} rows, the first in "
+        f"row {absent.argmax()} (counted from 0); drop those rows or label them",
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class Labels:
     """True labels of the rows that have weight: row i is values[codes[i]]."""
@@ -168,7 +177,7 @@ class Labels:
         used = np.flatnonzero(np.bincount(codes, minlength=len(column.values)))
         found = sorted((column.values[code] for code in used), key=order)
         if None in found:
-            raise ValueError("y_true holds NaN or missing labels; drop those rows or label them")
+            raise _missing_labels(column)
         rank = {value: place for place, value in enumerate(found)}
         places = np.zeros(len(column.values), dtype=np.intp)
         places[used] = [rank[column.values[code]] for code in used]
