@@ -1,6 +1,6 @@
-"""Recalibration: rising curves from a model's log odds to calibrated log odds.
+"""Recalibration: increasing curves from a model's log odds to calibrated log odds.
 
-    spline       a natural cubic spline that rises everywhere
+    spline       an increasing natural cubic spline
     calibrator   `SplineCalibrator`, for predictions of any model, and the other methods
     multiclass   more than two classes: scaled totals, or a curve for each class against the rest
 

@@ -33,7 +33,7 @@ def recalibrate(
     Parameters
     ----------
     totals : array
-        Log odds of rows that the model has not seen.
+        Log odds of hold-out rows.
     positive : array of bool
         Whether each row is of the second class. Both classes must occur.
     weight : array, optional
@@ -45,7 +45,7 @@ def recalibrate(
 
 
 def merge_groups(groups: Groups, most: int = MAX_GROUPS) -> Groups:
-    """Merge neighbouring groups into at most `most` of equal weight; smooth curves need no more."""
+    """Merge neighbouring groups into at most `most` of equal weight, enough for a smooth curve."""
     if len(groups.p) <= most:
         return groups
     place = np.ceil(np.cumsum(groups.weight) / groups.n * most)
@@ -110,28 +110,28 @@ INPUTS = ("probability", "log_odds")
 
 
 class SplineCalibrator(BaseEstimator):
-    """Recalibrate predictions with a rising natural cubic spline of the log odds.
+    """Recalibrate predictions with an increasing natural cubic spline of the log odds.
 
     The curve is::
 
         log odds of y = f(ln p/(1 - p)),   f'(x) > 0
 
-    `predict` recalibrates. `inverse` gives the prediction at which a given rate comes true
-    (Ridgeway 2025, section 6.3 and Figure 2). f rises everywhere, so the ranking does not change.
+    `predict` recalibrates. `inverse` gives the prediction whose recalibrated probability is a given
+    rate (Ridgeway 2025, section 6.3 and Figure 2). f is increasing, so the ranking does not change.
 
     Parameters
     ----------
     n_knots : int, default=5
-        Largest number of knots, at quantiles from 5% to 95%; beyond the outer ones f is straight.
-        Curvature is penalised, with the penalty of largest marginal likelihood, so f is a straight
-        line if the data show no curvature.
+        Largest number of knots, at quantiles from 5% to 95%; beyond the outer ones f is linear.
+        Curvature is penalised, and the penalty maximises the marginal likelihood. So f is a
+        straight line if the data show no curvature.
     input : "probability" or "log_odds", default="probability"
         Scale of the predictions. Probabilities are kept within [1e-10, 1 - 1e-10].
 
     Attributes
     ----------
     curve_ : Recalibration
-        f, by its values and slopes at the knots.
+        f, given by its values and slopes at the knots.
     penalty_ : float
         The chosen penalty.
 
@@ -158,9 +158,9 @@ class SplineCalibrator(BaseEstimator):
         Parameters
         ----------
         X : array of shape (n,), (n, 1) or, of probabilities, (n, 2)
-            Predictions; of two columns, the second.
+            Predictions; with two columns, the second is used.
         y : array
-            Two labels, of which the greater is the one predicted.
+            Labels of two classes. Predictions are of the greater label.
         sample_weight : array, optional
             Row weights; a weight of two equals a row given twice.
         """

@@ -54,7 +54,7 @@ def fit_rest_curves(
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """Slope a_k and level b_k of each class: its total t_k becomes a_k t_k + b_k."""
+    """Slope a_k and intercept b_k of each class: its total t_k becomes a_k t_k + b_k."""
 
     slopes: Floats
     levels: Floats
@@ -107,11 +107,12 @@ def fit_temperature(held: HoldOutTotals) -> Scaling:
 
 
 def fit_vector(held: HoldOutTotals) -> Scaling:
-    """Vector scaling (Guo et al. 2017): a slope and a level for each class.
+    """Vector scaling (Guo et al. 2017): a slope and an intercept for each class.
 
-    If the totals are of each class against the rest, each class has Platt's line. Joint totals are
-    fitted by the log loss with targets as in Platt's method: (N_k + 1)/(N_k + K) for the row's own
-    class k, and 1/(N_k + K) for each other. Slopes thus stay finite if the classes are separable.
+    If the totals are of each class against the rest, Platt scaling is applied to each class. Joint
+    totals are fitted by the log loss with targets as in Platt's method: (N_k + 1)/(N_k + K) for the
+    row's own class k, and 1/(N_k + K) for each other. So slopes stay finite if the classes are
+    separable.
     """
     n = held.totals.shape[1]
     if held.link == "ovr":
@@ -149,7 +150,7 @@ def _soften(held: HoldOutTotals, n: int) -> Floats:
 
 
 SCALINGS = {"temperature": fit_temperature, "sigmoid": fit_vector}
-"""Methods that scale the totals, and so keep the tables."""
+"""Methods that scale the totals, so that the model keeps its tables."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -1,4 +1,4 @@
-"""A natural cubic spline that rises everywhere, fitted by penalised logistic regression."""
+"""Increasing natural cubic spline, fitted by penalised logistic regression."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ PENALTIES = 10.0 ** np.arange(4, -1.5, -0.5)
 """Penalties on curvature that are tried, from a straight line to almost none."""
 
 SLOPE_PENALTY = 0.25
-"""Penalty on the mean log slope, which shrinks the slope to 1: weaker than one or two rows."""
+"""Penalty on the mean log slope, which shrinks the slope towards 1, with less effect than two rows.
+"""
 
 OUTER = 0.05
-"""Share of rows beyond the outer knots, on each side, where the curve is straight."""
+"""Share of rows beyond each outer knot, where the curve is linear."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,15 +34,15 @@ class SplineFit:
 
 
 def fit_spline(groups: Groups, n_knots: int) -> SplineFit:
-    """Fit a rising spline to groups of totals, with the penalty of largest marginal likelihood.
+    """Fit an increasing spline to groups of totals; the penalty maximises the marginal likelihood.
 
     f(x) = a + sum_k exp(t_k) I_k(x)
 
     The slope f' is a quadratic B-spline with coefficients exp(t_k) > 0, constant beyond the outer
-    knots, so f is a natural cubic spline and rises everywhere. The penalty c/2 sum_k (t_k+1 -
-    t_k)^2 shrinks f to a straight line; of the c tried, the one of largest marginal likelihood
-    (Laplace's approximation) is chosen. Platt's targets keep slopes finite if the classes are
-    separable. Swapping the classes and negating the totals mirrors f.
+    knots, so f is an increasing natural cubic spline. The penalty c/2 sum_k (t_k+1 - t_k)^2 shrinks
+    f to a straight line. Of the c tried, the one with the largest marginal likelihood (Laplace's
+    approximation) is chosen. Platt's targets keep slopes finite if the classes are separable. If
+    the classes are swapped and the totals negated, f is mirrored.
     """
     basis = SlopeBasis(place_knots(groups, n_knots))
     rows = Rows(basis.integrals(groups.p), platt_targets(groups) / groups.weight, groups.weight)
@@ -72,14 +73,14 @@ def place_knots(groups: Groups, n_knots: int) -> Floats:
     """
     up_to = np.cumsum(groups.weight)
     cuts = np.linspace(OUTER, 1 - OUTER, n_knots) * up_to[-1]
-    slack = 1e-12 * up_to[-1]  # for rounding errors of the sum
+    slack = 1e-12 * up_to[-1]  # allows for rounding errors of the sum
     from_below = groups.p[np.searchsorted(up_to, cuts - slack)]
     from_above = groups.p[np.searchsorted(up_to, cuts + slack, side="right")]
     return np.unique((from_below + from_above) / 2)
 
 
 def _start(groups: Groups, n_slopes: int) -> Floats:
-    """Start of the minimisation: the base rate, and slopes near 0."""
+    """Start of the minimisation: the log odds of the base rate, and log slopes of -2."""
     rate = (groups.n_positive + 0.5) / (groups.n + 1)
     return np.concatenate([[np.log(rate / (1 - rate))], np.full(n_slopes, -2.0)])
 
@@ -122,7 +123,7 @@ class SlopeBasis:
         return np.asarray(columns)
 
     def curve(self, b: Floats) -> Recalibration:
-        """Curve of an intercept and log slopes, by its values and slopes at the knots."""
+        """Curve with the given intercept and log slopes, as values and slopes at the knots."""
         slopes = np.exp(b[1:])
         if len(self) == 1:
             return Recalibration("spline", self.knots.mean(keepdims=True), b[:1], slopes)

@@ -6,14 +6,14 @@ of the positive class: the greater of two labels unless `pos_label` names it. A 
 a row given twice, also in intervals; `effective_weight` rescales sampling weights. A row counts as
 positive if its probability is above the cut-off. The modules::
 
-    numbers           thresholds, costs and coverages, checked; numbers with intervals
+    numbers           checks of thresholds, costs and coverages; numbers with intervals
     scored            labels and probabilities, read and sorted
-    predicted         what a classifier says of a table
+    predicted         predictions of a classifier for a table, with the true labels
     scores            loss in bits, Brier score, error rates at a threshold
-    costs             the threshold of least cost, expected cost, net benefit
+    costs             the threshold of lowest cost, expected cost, net benefit
     ranking           the area under the ROC curve, differences, gains and lift
     reliability       reliability table, parts of the Brier score; the calibration line: slope and
-                      intercept of what came true on the log odds
+                      intercept of a regression of the outcome on the log odds
     stability         population stability index
     survival          Kaplan-Meier, concordance and Brier score of rows that may be censored
 """

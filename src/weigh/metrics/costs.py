@@ -1,4 +1,4 @@
-"""What decisions cost: the threshold of least cost, expected cost, net benefit."""
+"""Cost of decisions: the threshold of lowest cost, expected cost, net benefit."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def best_threshold(
 
 
 def _between(p: Floats) -> Floats:
-    """A threshold below all probabilities, between each two, and above all."""
+    """Thresholds below all distinct probabilities, midway between neighbours, and above all."""
     first = p[0] / 2 if p[0] > 0 else -np.inf
     middle = p[:-1] + (p[1:] - p[:-1]) / 2
     return np.concatenate([[first], middle, [(p[-1] + 1) / 2]])
@@ -217,9 +217,9 @@ def _cost_of_labels(
 
 
 def _read_costs(costs: Any, n_classes: int) -> Floats:
-    """A matrix of costs by true class and decision, from itself or from two kinds of error."""
+    """Read costs as a matrix by true class and decision, or as (false positive, false negative)."""
     matrix = read_matrix(costs, "costs")
-    if matrix.shape == (2,) and n_classes <= 2:  # with one class there is no error to make
+    if matrix.shape == (2,) and n_classes <= 2:  # with one class no error is possible
         matrix = np.array([[0.0, matrix[0]], [matrix[1], 0.0]])[:n_classes, :n_classes]
     if matrix.shape != (n_classes, n_classes) or not (np.abs(matrix) <= LARGEST).all():
         pair = "(false positive, false negative) or " if n_classes == 2 else ""
@@ -231,7 +231,7 @@ def _read_costs(costs: Any, n_classes: int) -> Floats:
 
 
 def _order_costs(costs: Any, known: list[Any], pos_label: Any) -> Floats:
-    """Two kinds of error are those of the positive class, wherever it stands."""
+    """Cost matrix in the order of the classes; a pair of costs refers to the positive class."""
     matrix = _read_costs(costs, len(known))
     if pos_label is None:
         return matrix

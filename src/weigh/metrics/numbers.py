@@ -1,4 +1,4 @@
-"""Numbers that metrics are asked with, numbers with intervals, and both as plain data."""
+"""Checks of numeric arguments, numbers with intervals, and their conversion to plain data."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from scipy.special import betaincinv, ndtri
 from weigh.frames import Floats
 
 NAN = float("nan")
-"""What cannot be known."""
+"""Value of a measure that is not defined."""
 
 COVERAGE = 0.95
-"""Of intervals, unless another is asked for."""
+"""Default coverage of intervals."""
 
 LARGEST = 1e100
-"""Of weights and costs, whose products and sums have to stay numbers."""
+"""Largest weight or cost, so that products and sums stay finite."""
 
 
 def read_number(value: Any, name: str, wanted: str = "a number") -> float:
-    """One number that is not NaN."""
+    """Read one number; raise an error if it is NaN or not a number."""
     try:
         number = NAN if isinstance(value, str | bytes) else float(value)
     except (TypeError, ValueError):
@@ -33,12 +33,12 @@ def read_number(value: Any, name: str, wanted: str = "a number") -> float:
 
 
 def read_threshold(value: Any) -> float:
-    """A number to decide above; beyond 0 and 1 all rows are decided alike."""
+    """Read a cut-off. Below 0 all rows are positive; from 1 on none is."""
     return read_number(value, "threshold", "a probability from 0 to 1")
 
 
 def read_cost(value: Any, name: str) -> float:
-    """What an error costs."""
+    """Read the cost of an error, from 0 to `LARGEST`."""
     cost = read_number(value, name, "a number of at least 0")
     if not 0 <= cost <= LARGEST:
         raise ValueError(f"{name} must be from 0 to {LARGEST:g}, got {value!r}; give smaller units")
@@ -46,19 +46,19 @@ def read_cost(value: Any, name: str) -> float:
 
 
 def check_coverage(coverage: Any) -> None:
-    """A probability between 0 and 1."""
+    """Raise an error unless the coverage is between 0 and 1."""
     wanted = "between 0 and 1, such as 0.95"
     if not 0 < read_number(coverage, "coverage", wanted) < 1:
         raise ValueError(f"coverage must be {wanted}, got {coverage!r}")
 
 
 def reach_of(coverage: float) -> float:
-    """How many standard errors an interval reaches to either side."""
+    """Half-width of a normal interval, in standard errors."""
     return float(ndtri((1 + coverage) / 2))
 
 
 def check_size(weight: Floats, name: str) -> None:
-    """Refuse weights whose products with each other would be no numbers."""
+    """Raise an error for weights whose products would overflow or underflow."""
     counted = weight[weight > 0]
     odd = counted[(counted > LARGEST) | (counted < 1 / LARGEST)]
     if len(odd):
@@ -70,7 +70,7 @@ def check_size(weight: Floats, name: str) -> None:
 
 @dataclass(frozen=True)
 class Bounded:
-    """A number and its interval; NaN is what cannot be known."""
+    """A number and its interval; NaN if not defined."""
 
     value: float
     low: float = NAN
@@ -78,29 +78,29 @@ class Bounded:
 
     @classmethod
     def share(cls, part: float, whole: float, coverage: float) -> Bounded:
-        """A rate, with the interval of Clopper & Pearson; of nothing it is NaN."""
+        """Rate part/whole with the interval of Clopper & Pearson; NaN if the whole is 0."""
         if whole <= 0:
             return cls(NAN)
-        found = min(max(part, 0.0), whole)  # sums of fractions may be off in their last digit
+        found = min(max(part, 0.0), whole)  # sums have rounding errors
         low, high = clopper_pearson(found, whole, coverage)
         return cls(found / whole, float(low), float(high))
 
     @classmethod
     def normal(cls, value: float, error: float, coverage: float) -> Bounded:
-        """A number with a standard error."""
+        """Number with the normal interval of its standard error."""
         reach = reach_of(coverage) * error
         return cls(value, value - reach, value + reach)
 
     def scaled(self, factor: float) -> Bounded:
-        """The number and its interval in another unit."""
+        """Multiply the number and its interval by a factor."""
         return Bounded(self.value * factor, self.low * factor, self.high * factor)
 
     def is_known(self) -> bool:
-        """Whether there is a number."""
+        """Whether the number is finite."""
         return math.isfinite(self.value)
 
     def has_interval(self) -> bool:
-        """Whether its interval is known."""
+        """Whether the limits of the interval are finite."""
         return math.isfinite(self.low) and math.isfinite(self.high)
 
     def holds(self, value: float) -> bool:
@@ -109,7 +109,7 @@ class Bounded:
 
 
 def plain(value: Any) -> Any:
-    """Plain data, ready for JSON: fields and properties by name, and None for no number."""
+    """Plain data, ready for JSON: fields and properties by name; None for NaN and infinity."""
     if is_dataclass(value) and not isinstance(value, type):
         names = [field.name for field in fields(value)]
         names += [name for name, kind in vars(type(value)).items() if isinstance(kind, property)]
@@ -124,7 +124,7 @@ def plain(value: Any) -> Any:
 
 
 def flatten(value: Any, name: str = "") -> dict[str, Any]:
-    """The single numbers and texts of plain data by name: `auc` and `auc_low` of an interval."""
+    """Flatten nested plain data to single values by name, such as `auc` and `auc_low`."""
     if not isinstance(value, dict):
         return {} if isinstance(value, list) else {name: value}
     found: dict[str, Any] = {}
@@ -135,7 +135,7 @@ def flatten(value: Any, name: str = "") -> dict[str, Any]:
 
 
 def columns_of(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
-    """Rows as columns; what a row lacks is None."""
+    """Turn rows into columns; a value that a row does not have is None."""
     names = dict.fromkeys(name for row in rows for name in row)
     return {name: [row.get(name) for row in rows] for name in names}
 
@@ -143,7 +143,7 @@ def columns_of(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
 def clopper_pearson(
     successes: Any, total: Any, coverage: float = COVERAGE
 ) -> tuple[Floats, Floats]:
-    """The exact interval of a rate (Clopper & Pearson 1934), also for weights that are not whole.
+    """Exact interval of a rate (Clopper & Pearson 1934), also for fractional weights.
 
     low = B^-1(a/2; k, n - k + 1),   high = B^-1(1 - a/2; k + 1, n - k),   a = 1 - coverage
 
@@ -177,7 +177,7 @@ def clopper_pearson(
 
 
 def read_matrix(values: Any, name: str) -> Floats:
-    """Rows of numbers."""
+    """Read an array of numbers."""
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""What a classifier says of rows, and what came true: read once for every measure."""
+"""Predicted probabilities of a classifier with the true labels, read once for all measures."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from weigh.metrics.scores import Many, read_classes
 class Predicted:
     """Labels and probabilities: of one class against the rest, or of every class.
 
-    `kept` marks which of the rows given are here: those of positive weight.
+    `kept` marks which of the given rows are included: those with a positive weight.
     """
 
     rows: Scored | Many
@@ -46,16 +46,16 @@ class Predicted:
 
 @dataclass(frozen=True)
 class Question:
-    """The classes, and the one in question; None is every one of more than two."""
+    """The classes and the positive one; None if each of more than two classes is measured."""
 
     classes: tuple[Value, ...]
     pos_label: Value
 
     @classmethod
     def of_model(cls, model: Any, pos_label: Any = None) -> Question:
-        """That of a fitted classifier: the second of its two classes, unless one is named.
+        """Classes of a fitted classifier; the positive one is the second of two, unless named.
 
-        Of a scorecard the second class is the one that high scores favour.
+        The second class of a scorecard is the one that high scores favour.
         """
         known = tuple(canonical(value) for value in _classes(model))
         return cls(known, _choose(known, pos_label))
@@ -64,7 +64,7 @@ class Question:
     def of_labels(
         cls, found: list[Value], n_columns: int, labels: Any = None, pos_label: Any = None
     ) -> Question:
-        """That of probabilities in one column, or in one for each of `labels`."""
+        """Classes of probabilities in one column, or in one column for each of `labels`."""
         known = tuple(found if labels is None else read_classes(labels))
         if n_columns == 1:
             if labels is not None and len(known) == 2 and pos_label is None:
@@ -79,7 +79,7 @@ class Question:
         return cls(known, _choose(known, pos_label))
 
     def read(self, y: Any, p: Any, sample_weight: Any = None) -> Predicted:
-        """Labels with their probabilities, in one column or in one for each class."""
+        """Read labels with their probabilities: one column, or one for each class."""
         labels = Labels.read(y, sample_weight)
         odd = [value for value in labels.values if value not in self.classes]
         if odd:
@@ -145,11 +145,11 @@ def predict_rows(
     pos_label: Any = None,
     beside: Sequence[str] = (),
 ) -> Predicted:
-    """What a fitted classifier says of a table.
+    """Predict the rows of a table with a fitted classifier, and join the true labels.
 
-    Labels and weights are arrays or names of columns of X. `beside` names more columns, which are
-    none of the model's unless it was fitted with them. A model that was fitted with names gets the
-    columns that it was fitted with; one without names those that are left.
+    Labels and weights are arrays or names of columns of X. `beside` names more columns that are not
+    features, unless the model was fitted with them. A model that was fitted with column names gets
+    those columns. A model without names gets all columns but those named here.
     """
     question = Question.of_model(model, pos_label)
     if not any(isinstance(name, str) for name in (y, sample_weight, *beside)):
@@ -165,18 +165,18 @@ def predict_rows(
 
 
 def column_of(table: Table, value: Any, role: str) -> Any:
-    """An array as it is, or the column that it names."""
+    """Return an array as it is; for a name, return that column of the table."""
     if not isinstance(value, str):
         return value
     return table.source(table.names.index(check_name(table, value, role)))
 
 
 def features_of(model: Any, X: Any, table: Table, used: set[str], beside: Sequence[str]) -> Any:
-    """The columns that the model was fitted with, as far as they can be told."""
+    """Columns that the model was fitted with; without names, all but labels and weights."""
     fitted, left = getattr(model, "feature_names_in_", None), [*table.without(used).names]
     if fitted is not None:
         found = {*fitted} <= {*table.names}
-        return pick_columns(X, [*fitted] if found else left)  # the model tells which one is absent
+        return pick_columns(X, [*fitted] if found else left)  # its error names absent columns
     for name in beside:
         if name in left and len(left) > getattr(model, "n_features_in_", len(left)):
             left.remove(name)
@@ -189,8 +189,8 @@ def effective_weight(sample_weight: Any) -> Floats:
     effective weight = w sum(w)/sum(w^2),   which adds up to sum(w)^2/sum(w^2)      (Kish 1965)
 
     In every metric a weight of two equals a row given twice, also in intervals. A sampling weight
-    is different: it says how many people a row represents, and rows of unequal weights carry less
-    information. Rescaling changes no estimate and gives intervals their right width.
+    is different: it is the number of people that a row represents, and rows of unequal weights
+    carry less information. Rescaling changes no estimate, and intervals get the right width.
 
     Parameters
     ----------

@@ -50,8 +50,9 @@ def auc(
 
         AUC = P(p of a positive row > p of a negative row) + P(they are equal)/2
 
-    The error is that of DeLong, DeLong & Clarke-Pearson (1988), from mid-ranks (Sun & Xu 2014): one
-    sort. The interval is symmetric on the scale of ln AUC/(1 - AUC), which keeps it within 0 and 1.
+    The standard error is that of DeLong, DeLong & Clarke-Pearson (1988), computed from mid-ranks
+    with one sort (Sun & Xu 2014). The interval is symmetric on the scale of ln AUC/(1 - AUC), which
+    keeps it within 0 and 1.
 
     If all rows have one class, everything is NaN. If a class has a weight of at most 1, the error
     and the interval are NaN. An AUC of exactly 0 or 1 has an error of 0 and an interval of NaN.
@@ -163,7 +164,10 @@ def _check_same_rows(a: Scored, b: Scored) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Ranks:
-    """The share of the other class that a row of each group beats; ties count half."""
+    """Share of the other class that a row of each group is ranked correctly against; ties half.
+
+    `value` is the AUC.
+    """
 
     positive: Floats
     negative: Floats
@@ -171,7 +175,7 @@ class Ranks:
 
     @classmethod
     def of(cls, groups: Groups) -> Ranks:
-        """Of rows of both classes."""
+        """Compute the shares from groups with rows of both classes."""
         below = groups.negatives_up_to[:-1] + groups.negatives / 2
         above = groups.n_positive - groups.positives_up_to[1:] + groups.positives / 2
         positive, negative = below / groups.n_negative, above / groups.n_positive
@@ -180,7 +184,7 @@ class Ranks:
 
 
 def _exact(groups: Groups, value: float) -> float:
-    """0 or 1 where the classes are parted, whatever rounding makes of it."""
+    """AUC without rounding errors: exactly 0 or 1 if the classes are separated, and in [0, 1]."""
     told, rest = (np.flatnonzero(part) for part in (groups.positives, groups.negatives))
     if len(told) and len(rest) and (told[0] > rest[-1] or told[-1] < rest[0]):
         return float(told[0] > rest[-1])
@@ -188,7 +192,7 @@ def _exact(groups: Groups, value: float) -> float:
 
 
 def _covariance(weight: Floats, a: Floats, b: Floats, mean_a: float, mean_b: float) -> float:
-    """Of the means of two columns whose rows are drawn together."""
+    """Covariance of the weighted means of two columns of the same rows."""
     n = float(weight.sum())
     if n <= 1:
         return float("nan")
@@ -199,8 +203,8 @@ def _covariance(weight: Floats, a: Floats, b: Floats, mean_a: float, mean_b: flo
 class GainsCurve:
     """The share of positives (`gain`) among the most probable share of rows (`depth`).
 
-    It begins at 0 and ends at 1. Rows of equal probability come together: between two points they
-    are taken in random order, which is a straight line.
+    The curve goes from (0, 0) to (1, 1). It has one point per distinct probability and is linear in
+    between, as if rows of equal probability were taken in random order.
     """
 
     depth: Floats

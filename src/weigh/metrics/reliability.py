@@ -1,6 +1,6 @@
-"""Whether probabilities mean what they say, bin by bin and along the log odds.
+"""Calibration of probabilities: by bins, and as a regression of the outcome on the log odds.
 
-The calibration line says what log odds would have to be multiplied by, and shifted by.
+The calibration line gives the slope and intercept that would calibrate the log odds.
 """
 
 from __future__ import annotations
@@ -42,22 +42,22 @@ class ReliabilityTable:
 
     @property
     def rmse(self) -> float:
-        """The root mean square, over bins, of rate less mean prediction (Carlos 2015)."""
+        """Root mean square over bins of observed rate minus mean prediction (Carlos 2015)."""
         return float(np.sqrt(np.mean((self.rate - self.mean_prediction) ** 2)))
 
     @property
     def expected_calibration_error(self) -> float:
-        """The mean, over rows, of how far the rate of their bin is from its mean prediction."""
+        """Mean over rows of the absolute difference of rate and mean prediction in their bin."""
         return float(np.average(np.abs(self.rate - self.mean_prediction), weights=self.weight))
 
     @property
     def largest_gap(self) -> float:
-        """How far a bin's rate is from its mean prediction at the worst."""
+        """Largest absolute difference of observed rate and mean prediction in a bin."""
         return float(np.abs(self.rate - self.mean_prediction).max())
 
     @property
     def weight_at_largest_gap(self) -> float:
-        """The rows of that bin, or what they weigh."""
+        """Weight of the rows in the bin with the largest difference."""
         return float(self.weight[np.abs(self.rate - self.mean_prediction).argmax()])
 
     def to_frame(self, backend: str | None = None) -> Any:
@@ -81,12 +81,12 @@ class BrierDecomposition:
 
     @property
     def brier(self) -> float:
-        """What the parts add up to."""
+        """Brier score, the sum of the parts."""
         return self.reliability - self.generalised_resolution + self.uncertainty
 
     @property
     def generalised_resolution(self) -> float:
-        """Resolution, and what the predictions tell within bins."""
+        """Resolution, plus covariance minus variance of the predictions within bins."""
         return self.resolution - self.within_variance + self.within_covariance
 
 
@@ -158,7 +158,7 @@ def brier_decomposition(
     sample_weight: Any = None,
     pos_label: Any = None,
 ) -> BrierDecomposition:
-    """The Brier score as reliability, resolution and uncertainty, exactly.
+    """Exact decomposition of the Brier score into reliability, resolution and uncertainty.
 
     Brier = REL - RES + UNC + WBV - WBC                  (Stephenson, Coelho & Jolliffe 2008)
 
@@ -217,33 +217,33 @@ def _check_edges(edges: Floats) -> Floats:
 
 
 def quantiles(values: Floats, weight: Floats, n: int) -> Floats:
-    """The n - 1 inner quantiles of distinct ascending values: k/n of the weight is up to each."""
+    """Quantiles k/n, k = 1 to n - 1, of distinct ascending values with weights."""
     up_to = np.cumsum(weight)
     wanted = np.arange(1, n) * up_to[-1]
     return np.asarray(values[np.searchsorted(up_to * n, wanted, side="left")])
 
 
 def _place(groups: Groups, edges: Floats) -> Integers:
-    """The bin of each group, the upper end included."""
+    """Bin of each group; bins include their upper limit."""
     return np.maximum(np.searchsorted(edges, groups.p, side="left") - 1, 0)
 
 
 def _add_up(
     groups: Groups, place: Integers, parts: tuple[Floats, ...]
 ) -> tuple[Integers, list[Floats]]:
-    """The bins that hold rows, and sums over each."""
-    used, starts = np.unique(place, return_index=True)  # groups ascend, and so do their bins
+    """Bins that contain rows, and the sums of some values over each."""
+    used, starts = np.unique(place, return_index=True)  # groups are sorted, so bins are too
     return used, [np.add.reduceat(part, starts) for part in parts]
 
 
 def _spread(values: Floats, used: Integers, place: Integers) -> Floats:
-    """A value per bin as one per group."""
+    """Copy the value of each bin to its groups."""
     spread: Floats = values[np.searchsorted(used, place)]
     return spread
 
 
 FURTHEST = 1e12
-"""How many times the smallest weight at a probability the largest may be."""
+"""Largest allowed ratio of the weights at two probabilities; beyond, rounding loses the smaller."""
 
 
 @dataclass(frozen=True)
@@ -327,7 +327,7 @@ def calibration_line(
 
 
 def _check_spread(weight: Floats) -> None:
-    """Beside a weight that is larger by far, others are lost in rounding."""
+    """Raise an error if weights differ so much that rounding loses the smaller ones."""
     if weight.max() > FURTHEST * weight.min():
         raise ValueError(
             f"sample_weight goes from {weight.min():g} to {weight.max():g}, too wide a range for a "
@@ -336,7 +336,7 @@ def _check_spread(weight: Floats) -> None:
 
 
 def _in_the_large(groups: Groups) -> float:
-    """What has to be added to all log odds for their mean probability to be the base rate."""
+    """Constant that, added to all log odds, makes the mean probability equal to the base rate."""
     x, aim = groups.log_odds, float(logit(groups.base_rate))
 
     def excess(shift: float) -> float:
@@ -347,12 +347,12 @@ def _in_the_large(groups: Groups) -> float:
 
 
 def _variance(totals: Floats) -> Floats:
-    """The variance p (1 - p), exact far into the tails."""
+    """Variance p (1 - p) from log odds, accurate far into the tails."""
     return np.asarray(expit(totals) * expit(-totals))
 
 
 def _parted(groups: Groups) -> float | None:
-    """The slope where it is no finite number, by the probabilities at which either class stands."""
+    """Slope if not finite: NaN for equal predictions, inf or -inf for separable classes."""
     x = groups.log_odds
     ones, zeros = x[groups.positives > 0], x[groups.negatives > 0]
     if x[0] == x[-1]:

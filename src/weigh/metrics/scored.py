@@ -1,4 +1,4 @@
-"""What every metric reads: labels and probabilities, sorted once."""
+"""Input of all metrics: labels and probabilities, checked, and sorted once."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """The distinct probabilities, ascending, and the weight of either class at each.
+    """Distinct probabilities in ascending order, and the weight of each class at each of them.
 
-    Rows of equal probability cannot be told apart, so this is all that a metric can depend on.
+    Metrics depend on the rows only through these sums.
     """
 
     p: Floats
@@ -30,13 +30,13 @@ class Groups:
 
     @cached_property
     def weight(self) -> Floats:
-        """Of both classes."""
+        """Weight of both classes at each probability."""
         return self.positives + self.negatives
 
     @cached_property
     def n_positive(self) -> float:
         """The weight of all positive rows."""
-        return float(self.positives_up_to[-1])  # one way of adding up, so that nothing is left over
+        return float(self.positives_up_to[-1])  # the last cumulative sum, bit for bit
 
     @cached_property
     def n_negative(self) -> float:
@@ -60,28 +60,28 @@ class Groups:
 
     @cached_property
     def positives_up_to(self) -> Floats:
-        """The weight of positives below the first probability, up to it, up to the next..."""
+        """Cumulative weight of positives: 0, then up to and including each probability."""
         return np.concatenate([[0.0], np.cumsum(self.positives)])
 
     @cached_property
     def negatives_up_to(self) -> Floats:
-        """The same of negatives."""
+        """Cumulative weight of negatives: 0, then up to and including each probability."""
         return np.concatenate([[0.0], np.cumsum(self.negatives)])
 
     @cached_property
     def log_odds(self) -> Floats:
-        """Of the probabilities, which are kept within 1e-10 of 0 and 1."""
+        """Log odds of the probabilities, which are clipped to [1e-10, 1 - 1e-10]."""
         p = np.clip(self.p, BOUND, 1 - BOUND)
         return np.asarray(np.log(p) - np.log1p(-p))
 
     def mean(self, values: Floats) -> float:
-        """The weighted mean of a value per group."""
+        """Weighted mean over groups."""
         return float(self.weight @ values) / self.n
 
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """Labels, probabilities and weights, read and checked; sorted once, when first asked for.
+    """Labels, probabilities and weights, checked; sorted once, when first needed.
 
     Every metric of two classes accepts it in place of `y_true` and `y_prob`, so that many metrics
     need one sort.
@@ -96,13 +96,13 @@ class Scored:
 
     positive: Flags
     p: Floats
-    weight: Floats | None = None  # None is one for every row
+    weight: Floats | None = None  # None: every row has weight 1
 
     @classmethod
     def read(
         cls, y_true: Any, y_prob: Any = None, sample_weight: Any = None, pos_label: Any = None
     ) -> Scored:
-        """Labels and probabilities as scikit-learn's metrics take them, or a `Scored` as it is."""
+        """Read labels and probabilities as scikit-learn's metrics do; a `Scored` is returned."""
         if isinstance(y_true, Scored):
             if y_prob is not None or sample_weight is not None or pos_label is not None:
                 raise ValueError(
@@ -125,13 +125,13 @@ class Scored:
 
     @cached_property
     def _starts(self) -> Integers:
-        """Where each distinct probability begins among the sorted ones."""
+        """Position of the first row of each distinct probability in sorted order."""
         p = self.p[self._order]
         return np.flatnonzero(np.concatenate([[True], p[1:] > p[:-1]]))
 
     @cached_property
     def groups(self) -> Groups:
-        """The distinct probabilities, with the weight of either class."""
+        """Distinct probabilities, with the weight of each class."""
         by = self._order
         weight = np.ones(len(self)) if self.weight is None else self.weight[by]
         positives = np.where(self.positive[by], weight, 0.0)
@@ -140,7 +140,7 @@ class Scored:
 
     @cached_property
     def place(self) -> Integers:
-        """The group of each row."""
+        """Index of each row's group."""
         sizes = np.diff(np.append(self._starts, len(self)))
         place = np.empty(len(self), dtype=np.intp)
         place[self._order] = np.repeat(np.arange(len(sizes)), sizes)
@@ -158,7 +158,7 @@ def _missing_labels(column: Codes) -> ParameterError:
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """True labels of the rows that have weight: row i is values[codes[i]]."""
+    """True labels of the rows with positive weight; that of row i is values[codes[i]]."""
 
     codes: Integers
     values: list[Value]
@@ -167,7 +167,7 @@ class Labels:
 
     @classmethod
     def read(cls, y_true: Any, sample_weight: Any = None) -> Labels:
-        """Labels of any type, and weights; a row of no weight is a row that is not there."""
+        """Read labels of any type, and weights; rows of weight 0 are dropped."""
         column = read_codes(y_true, "y_true")
         if not len(column.codes):
             raise ValueError("y_true is empty; a metric needs at least one row")
@@ -184,7 +184,7 @@ class Labels:
         return cls(places[codes], found, None if weight is None else weight[kept], kept)
 
     def choose(self, pos_label: Any) -> Value:
-        """The positive label: the one named, 1 among 0, 1 and -1, or the greater of two."""
+        """Positive label: `pos_label` if given, 1 if labels are 0, 1 or -1, 1, else the greater."""
         if pos_label is not None:
             if np.ndim(pos_label):
                 raise ValueError(f"pos_label must be one label, got {pos_label!r:.60}")
@@ -206,12 +206,12 @@ class Labels:
         )
 
     def flags(self, wanted: Value) -> Flags:
-        """Whether each row is of one label."""
+        """Whether each row has the given label."""
         return np.array([value == wanted for value in self.values])[self.codes]
 
 
 def read_codes(values: Any, name: str) -> Codes:
-    """Labels as codes, whatever holds them."""
+    """Read labels from any list, array or column as integer codes."""
     try:
         column = vector(values, name, categorical=True)
     except (TypeError, ValueError) as error:
@@ -221,11 +221,12 @@ def read_codes(values: Any, name: str) -> Codes:
 
 
 def read_numbers(values: Any, name: str) -> Floats:
-    """One number per row."""
+    """Read one number per row."""
     try:
         column = vector(values, name, categorical=False)
     except (TypeError, ValueError) as error:
-        why = error.parts[0] if isinstance(error, ParameterError) else error  # no more of features
+        # The rest of the message is advice about features.
+        why = error.parts[0] if isinstance(error, ParameterError) else error
         raise ParameterError(
             Parameter(name), f" must be a list or array of numbers: {why}".replace(f" {name!r}", "")
         ) from None
@@ -234,7 +235,7 @@ def read_numbers(values: Any, name: str) -> Floats:
 
 
 def read_weight(sample_weight: Any, n_rows: int, name: str = "sample_weight") -> Floats | None:
-    """Finite weights of at least 0, not all 0; None where every row counts once."""
+    """Read weights: finite, at least 0, not all 0; None if every row has weight 1."""
     if sample_weight is None:
         return None
     weight = read_numbers(sample_weight, name)
@@ -255,7 +256,7 @@ def read_weight(sample_weight: Any, n_rows: int, name: str = "sample_weight") ->
 
 
 def check_probabilities(p: Floats, n_rows: int, name: str = "y_prob") -> Floats:
-    """Probabilities, a row for each label."""
+    """Return the probabilities; raise an error unless there is one in [0, 1] for each label."""
     if len(p) != n_rows:
         raise ValueError(f"y_true has {n_rows} rows and {name} {len(p)}; give one for each")
     if np.isnan(p).any():
@@ -273,7 +274,7 @@ def check_probabilities(p: Floats, n_rows: int, name: str = "y_prob") -> Floats:
 
 
 def _read_probability(y_prob: Any, labels: Labels, wanted: Value, named: bool) -> Floats:
-    """The probability of the positive class: one column, or the right one of two."""
+    """Read the probability of the positive class from one column, or from its column of two."""
     n_rows, shape = len(labels.kept), shape_of(y_prob, "y_prob")
     if len(shape) == 1:
         return check_probabilities(read_numbers(y_prob, "y_prob"), n_rows)
@@ -292,7 +293,7 @@ def _read_probability(y_prob: Any, labels: Labels, wanted: Value, named: bool) -
 
 
 def shape_of(values: Any, name: str) -> tuple[int, ...]:
-    """The shape of an array, a dataframe or nested lists."""
+    """Shape of an array, a dataframe or nested lists."""
     try:
         return tuple(np.shape(values))
     except ValueError:

@@ -14,13 +14,13 @@ from weigh.metrics.scored import Groups, Labels, Scored, check_probabilities, re
 
 
 def is_wide(y_prob: Any) -> bool:
-    """Whether it has a column for each of more than two classes."""
+    """Whether `y_prob` has one column for each of more than two classes."""
     shape = shape_of(y_prob, "y_prob")
     return len(shape) == 2 and shape[1] > 2
 
 
 def refuse(given: bool, name: str, value: Any) -> None:
-    """What is said of one class where a column stands for each."""
+    """Raise an error for an argument about one class if there is a column for every class."""
     if given:
         raise ValueError(
             f"{name}={value!r:.60} is about one class against the rest, but the columns of y_prob "
@@ -31,7 +31,7 @@ def refuse(given: bool, name: str, value: Any) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Many:
-    """Rows of probabilities of every class, and the place of the true one."""
+    """Probabilities of every class for each row, and the index of the row's true class."""
 
     codes: Integers
     p: Floats
@@ -40,7 +40,7 @@ class Many:
 
     @classmethod
     def read(cls, y_true: Any, y_prob: Any, labels: Any, sample_weight: Any) -> Many:
-        """A column for each class of `labels`, by default those of y_true in order."""
+        """Read one column for each class of `labels`; default: those of y_true, sorted."""
         true = Labels.read(y_true, sample_weight)
         known = true.values if labels is None else read_classes(labels)
         p = read_matrix(y_prob, "y_prob")
@@ -60,7 +60,7 @@ class Many:
 
 
 def read_classes(labels: Any) -> list[Any]:
-    """Classes in the order given, each once."""
+    """Read class labels in the order given; raise an error if one occurs twice."""
     column = read_codes(labels, "labels")
     classes = [column.values[code] for code in column.codes]
     if not classes or None in classes or len({*classes}) < len(classes):
@@ -69,7 +69,7 @@ def read_classes(labels: Any) -> list[Any]:
 
 
 def find(rows: Labels, classes: list[Any]) -> Integers:
-    """The place of each row's label among classes."""
+    """Index of each row's label in `classes`."""
     odd = [value for value in rows.values if value not in classes]
     if odd:
         raise ValueError(f"{odd[0]!r} is not among labels={classes}")
@@ -162,7 +162,7 @@ def misclassification_rate(
 def brier(
     y_true: Any, y_prob: Any = None, *, sample_weight: Any = None, pos_label: Any = None
 ) -> float:
-    """The mean squared error of probabilities of two classes.
+    """Brier score: the mean squared error of probabilities of two classes.
 
     Brier = mean of (p - y)^2
 
@@ -204,32 +204,32 @@ class ErrorRates:
 
     @property
     def false_positive_rate(self) -> float:
-        """The share of negatives that are called positive (Ridgeway 2025, Eq. 3)."""
+        """Share of negatives that are classified as positive (Ridgeway 2025, Eq. 3)."""
         return _share(self.false_positives, self.true_negatives)
 
     @property
     def false_negative_rate(self) -> float:
-        """The share of positives that are called negative (Ridgeway 2025, Eq. 4)."""
+        """Share of positives that are classified as negative (Ridgeway 2025, Eq. 4)."""
         return _share(self.false_negatives, self.true_positives)
 
     @property
     def sensitivity(self) -> float:
-        """The share of positives that are found, or recall."""
+        """Share of positives that are classified as positive: recall."""
         return _share(self.true_positives, self.false_negatives)
 
     @property
     def specificity(self) -> float:
-        """The share of negatives that are left alone."""
+        """Share of negatives that are classified as negative."""
         return _share(self.true_negatives, self.false_positives)
 
     @property
     def ppv(self) -> float:
-        """The share of those called positive that are, or precision."""
+        """Share of true positives among rows classified as positive: precision."""
         return _share(self.true_positives, self.false_positives)
 
     @property
     def npv(self) -> float:
-        """The share of those called negative that are."""
+        """Share of true negatives among rows classified as negative."""
         return _share(self.true_negatives, self.false_negatives)
 
     @property
@@ -240,7 +240,7 @@ class ErrorRates:
 
     @property
     def flagged(self) -> float:
-        """The share of rows that are called positive."""
+        """Share of rows that are classified as positive."""
         called = self.true_positives + self.false_positives
         return _share(called, self.true_negatives + self.false_negatives)
 

@@ -1,4 +1,4 @@
-"""Whether two samples look alike: the population stability index."""
+"""Population stability index: how far the distributions of two samples differ."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from weigh.metrics.reliability import quantiles
 from weigh.metrics.scored import read_weight
 
 LEAST = 1e-4
-"""A share of nothing is taken for this one, as is usual: an index must not be infinite."""
+"""Smallest share of a bin: a share of 0 is replaced by it, so that the index stays finite."""
 
 
 @dataclass(frozen=True, eq=False)
 class Stability:
-    """The index, and what it is made of: the share of each bin or level in either sample."""
+    """The index, and the share of each bin or level in both samples."""
 
     value: float
     labels: tuple[str, ...]
@@ -30,7 +30,7 @@ class Stability:
 
     @property
     def shift(self) -> str:
-        """In the words that credit-risk modellers use: none below 0.1, major from 0.25."""
+        """Size of the shift by the usual limits of credit risk: none below 0.1, major from 0.25."""
         return "none" if self.value < 0.1 else "some" if self.value < 0.25 else "major"
 
 
@@ -92,7 +92,7 @@ def population_stability_index(
 
 
 def compare_counts(labels: Sequence[str], expected: Floats, actual: Floats) -> Stability:
-    """The stability index of two samples that are counted already, level by level."""
+    """Stability index of two samples, from their counts by level."""
     e, a = (part / part.sum() for part in (expected, actual))
     floor = np.maximum(e, LEAST), np.maximum(a, LEAST)
     parts = (floor[1] - floor[0]) * np.log(floor[1] / floor[0])
@@ -116,7 +116,7 @@ def _size(column: Column) -> int:
 def _count_numbers(
     one: Floats, other: Floats, weights: list[Floats | None], bins: int
 ) -> tuple[list[str], list[Floats]]:
-    """The weight of each interval in either sample, and that of missing if it occurs."""
+    """Weight of each interval in each sample, and of missing values if there are any."""
     cuts = _cut(one, weights[0], bins)
     counts = [
         np.bincount(
@@ -133,7 +133,7 @@ def _count_numbers(
 
 
 def _cut(values: Floats, weight: Floats | None, bins: int) -> Floats:
-    """Quantiles that leave something on either side."""
+    """Distinct quantiles with values on both sides, as cut points."""
     every = np.ones(len(values)) if weight is None else weight
     counted = ~np.isnan(values) & (every > 0)
     distinct, place = np.unique(values[counted], return_inverse=True)
@@ -155,7 +155,7 @@ def _intervals(cuts: Floats) -> list[str]:
 def _count_levels(
     one: Codes, other: Codes, weights: list[Floats | None]
 ) -> tuple[list[str], list[Floats]]:
-    """The weight of each level in either sample."""
+    """Weight of each level in each sample."""
     sums = [
         np.bincount(part.codes, given, len(part.values)).astype(np.float64)
         for part, given in zip((one, other), weights, strict=True)

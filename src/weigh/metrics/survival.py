@@ -14,7 +14,7 @@ from weigh.metrics.numbers import NAN, Bounded, reach_of
 
 @dataclass(frozen=True, eq=False)
 class KaplanMeier:
-    """Survival without features: a step function, with Greenwood's variance.
+    """Kaplan-Meier estimate of survival, a step function, with Greenwood's variance.
 
     `variance` is that of the logarithm of survival.
     """
@@ -25,7 +25,7 @@ class KaplanMeier:
 
     @classmethod
     def of(cls, event: Any, duration: Floats, weight: Floats | None = None) -> KaplanMeier:
-        """Of rows that are observed until an event or until they are censored.
+        """Estimate from rows that are observed until an event or until they are censored.
 
         >>> found = KaplanMeier.of([True, False, True], np.array([1.0, 2.0, 3.0]))
         >>> found.at([0.5, 1.0, 3.0]).round(3)
@@ -48,7 +48,7 @@ class KaplanMeier:
         return np.asarray(np.append(1.0, self.survival)[places])
 
     def bounded(self, time: float, coverage: float) -> Bounded:
-        """The share of rows with the event by a time, with the interval of log(-log(survival))."""
+        """Share of rows with the event by a time; the interval is that of log(-log(survival))."""
         place = int(np.searchsorted(self.times, time, "right"))
         if place == 0:
             return Bounded(0.0)
@@ -63,7 +63,7 @@ def concordance(event: Any, duration: Floats, risk: Floats) -> float:
     """Harrell's concordance index: how often the row with the earlier event has the larger risk.
 
     Pairs are compared in which one row has the event while the other is still at risk; equal risks
-    count for one half. Without such a pair it is NaN.
+    count half. Without such a pair it is NaN.
 
     >>> concordance([True, True, False], np.array([1.0, 2.0, 3.0]), np.array([3.0, 1.0, 2.0]))
     0.6666666666666666
@@ -90,7 +90,7 @@ def concordance(event: Any, duration: Floats, risk: Floats) -> float:
 
 
 class _Counts:
-    """How many ranks were added below each (Fenwick's tree)."""
+    """Counts how many of the ranks added so far are below a given one (Fenwick tree)."""
 
     def __init__(self, size: int) -> None:
         self.sums, self.n = [0] * (size + 1), 0
@@ -111,7 +111,7 @@ class _Counts:
 
 
 def event_ratio(observed: float, expected: float, coverage: float) -> Bounded:
-    """Observed over expected events, with the exact interval of a Poisson count.
+    """Ratio of observed to expected events, with the exact interval of a Poisson count.
 
     >>> found = event_ratio(10, 8.0, 0.95)
     >>> round(found.value, 2), round(found.low, 2), round(found.high, 2)
@@ -126,11 +126,11 @@ def event_ratio(observed: float, expected: float, coverage: float) -> Bounded:
 
 
 def brier_scores(event: Any, duration: Floats, survival: Floats, times: Floats) -> Floats:
-    """The mean squared error of survival at some times, rows weighted for censoring.
+    """Brier score of predicted survival at each time, with rows weighted for censoring.
 
-    A row with the event by t counts 1/G(duration-), one that is observed beyond t counts 1/G(t),
-    and one that is censored by t counts 0; G is the Kaplan-Meier estimate of not being censored
-    (Graf et al. 1999). `survival` has a row for each row and a column for each time.
+    A row with the event by t has weight 1/G(duration-), a row observed beyond t has weight 1/G(t),
+    and a row censored by t has weight 0. G is the Kaplan-Meier estimate of not being censored (Graf
+    et al. 1999). `survival` has one row per row of data and one column per time.
     """
     event = np.asarray(event, dtype=np.bool_)
     censored = KaplanMeier.of(~event, _after(event, duration))
@@ -147,5 +147,5 @@ def brier_scores(event: Any, duration: Floats, survival: Floats, times: Floats) 
 
 
 def _after(event: Any, duration: Floats) -> Floats:
-    """Durations in which rows censored at the time of an event leave after it."""
+    """Durations, slightly longer for censored rows, so that they end after events at that time."""
     return np.where(event, duration, np.nextafter(duration, np.inf))
