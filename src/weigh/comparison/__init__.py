@@ -1,8 +1,8 @@
 """Learners side by side on the same folds (`compare`), and two models on new rows (`challenge`).
 
 run           fits and predictions, fold by fold
-number_task   the same of regressors: numbers, losses and differences
-differences   how far apart two models are on the same rows, and which to choose
+number_task   comparison of regressors: numbers, losses and differences
+differences   paired differences of two models on the same rows, and the choice of one
 show          a comparison as a page
 result        `Comparison`
 numbers       `NumberChallenge`: two models of a number

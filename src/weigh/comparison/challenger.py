@@ -1,4 +1,4 @@
-"""A model in use and one that may replace it, on the same rows: `challenge`."""
+"""`challenge`: compare a model in use with its possible successor on the same rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from weigh.metrics.predicted import Predicted, Question, predict_rows
 
 @dataclass(frozen=True)
 class Side:
-    """One of the two models on the rows, with 95% intervals; the loss is in bits a row."""
+    """Measures of one of the two models, with 95% intervals; the loss is in bits per row."""
 
     name: str
     loss: Bounded
@@ -55,9 +55,9 @@ class Side:
 
 @dataclass(frozen=True, eq=False)
 class SwapCell:
-    """Rows by the side of the cut-off on which each model puts them, and how they turned out.
+    """One cell of the swap table: rows above the cut-off for both, one or neither of the models.
 
-    `places` are the numbers of the rows in the table, the first being 0.
+    `rate` is their observed rate of the positive class; `places` are their row numbers, from 0.
     """
 
     name: str
@@ -67,14 +67,14 @@ class SwapCell:
 
     @classmethod
     def of(cls, name: str, rows: Scored, inside: Any, numbers: Integers) -> SwapCell:
-        """The rows that are inside."""
+        """Make the cell of the rows marked by `inside`."""
         weight = _weight(rows)
         own = float(weight[inside].sum())
         positives = float(weight[inside & rows.positive].sum())
         return cls(name, own, Bounded.share(positives, own, COVERAGE), numbers[inside])
 
     def tell(self, name: str) -> str:
-        """How many rows there are, and the share of the positive class."""
+        """Text with the number of rows, and the share of the positive class."""
         if not self.rate.is_known():
             return "no rows"
         return f"{count_of(self.weight, 'row')} ({_percent(self.rate.value)} {name})"
@@ -82,7 +82,7 @@ class SwapCell:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Challenge(Paired):
-    """Two models on the same rows: paired differences, calibration, and who changes sides.
+    """Two models on the same rows: paired differences, calibration, and the swap set.
 
     Attributes
     ----------
@@ -93,12 +93,12 @@ class Challenge(Paired):
     n_rows, base_rate : float
         The weight of the rows, and the share of the positive class.
     loss, auc : Difference
-        New less old, row by row on the same rows, with standard errors. A negative difference of
-        the loss favours the new model.
+        New minus old, paired by row, with standard errors. A negative difference of the loss
+        favours the new model.
     cut_off : float
-        A row is above it where its probability exceeds it.
+        Probability of the positive class above which a row is positive.
     swaps : tuple of SwapCell
-        Rows above for both, only for the new model, only for the old model, and for neither.
+        Rows above the cut-off for both models, only the new one, only the old one, and neither.
     """
 
     old: Side
@@ -113,7 +113,7 @@ class Challenge(Paired):
 
     @property
     def unit(self) -> str:
-        """What the loss is in."""
+        """Unit of the loss."""
         return "bits a row"
 
     @property
@@ -123,7 +123,7 @@ class Challenge(Paired):
 
     @property
     def findings(self) -> tuple[str, ...]:
-        """What the numbers say, in sentences."""
+        """Conclusions from the numbers, in sentences."""
         _, entered, left, _ = self.swaps
         name = label(self.pos_label)
         told = (
@@ -173,27 +173,26 @@ def challenge(
 
     difference = mean over rows of (loss of new - loss of old),   loss = -log2 p(true class)
 
-    with the standard error of the mean of the rows' differences. The swap set are the rows that
-    change sides at the cut-off: those above it for one model and not for the other. The loss of
-    regressors is the deviance of their family if they have the same, and the squared error
-    otherwise.
+    with the standard error of the mean of the rows' differences. The swap set is the rows that are
+    above the cut-off for one model and not for the other. The loss of regressors is the deviance if
+    both have the same family, and the squared error otherwise.
 
     Parameters
     ----------
     old, new : classifiers, Scorecards or regressors
-        Fitted, with the same classes, or both of a number.
+        Fitted models: two with the same classes, or two regressors.
     X, y : table, and array or str
         Rows that neither was fitted on, and their classes or numbers, or the name of their column.
     cut_off : float, optional
-        A probability of the positive class; 0.5 by default. Not for regressors.
+        Cut-off of the probability of the positive class. Default: 0.5. Not for regressors.
     sample_weight : array or str, optional
         Row weights, or the name of their column.
     pos_label : label, optional
-        The positive class; by default `classes_[1]` of two, which for a Scorecard is the class that
-        high scores favour. It must be named if the models differ in it. Of more than two, one must
-        be named, and is compared with the rest.
+        The positive class. Default: `classes_[1]` of two classes; for a Scorecard this is the class
+        that high scores favour. It must be given if the models differ in it, or if there are more
+        than two classes; it is then compared with the rest.
     exposure : array, str or number, optional
-        Of regressors with a log link, as in `evaluate`.
+        For regressors with a log link, as in `evaluate`.
 
     Returns
     -------
@@ -226,7 +225,7 @@ def challenge_each(
     pos_label: Any = None,
     exposure: Any = None,
 ) -> Challenge | NumberChallenge:
-    """Compare two models, each on the rows as it reads them."""
+    """Compare two models that may need different tables of the same rows."""
     if _estimate_numbers(models):
         refuse_class_options({"cut_off": cut_off, "pos_label": pos_label})
         return challenge_numbers(models, tables, y, sample_weight, exposure)
@@ -243,7 +242,7 @@ def challenge_each(
 
 
 def _estimate_numbers(models: tuple[Any, Any]) -> bool:
-    """Whether both models are regressors; if only one is, they cannot be compared."""
+    """Whether both models are regressors; raise an error if only one is."""
     old, new = map(estimates_numbers, models)
     if old != new:
         number, other = (type(model).__name__ for model in (models if old else models[::-1]))
@@ -254,7 +253,7 @@ def _estimate_numbers(models: tuple[Any, Any]) -> bool:
 
 
 def _ask(models: tuple[Any, Any], pos_label: Any) -> Value:
-    """The positive class, of models that have the same classes."""
+    """Positive class of both models; raise an error if they differ in classes or positive class."""
     old, new = Question.of_model(models[0], pos_label), Question.of_model(models[1], pos_label)
     if {*old.classes} != {*new.classes}:
         raise ValueError(
@@ -303,7 +302,7 @@ def _compare(
 
 
 def _losses(rows: Scored) -> Floats:
-    """-log2 of the probability of each row's class."""
+    """Loss of each row in bits: -log2 of the probability of its class."""
     own = np.where(rows.positive, rows.p, 1 - rows.p)
     return np.asarray(-np.log2(np.clip(own, BOUND, 1 - BOUND)))
 

@@ -1,4 +1,4 @@
-"""How far apart two learners are on the same rows, and which to choose."""
+"""Paired differences of learners on the same rows, and the choice of one."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ from weigh.layout import Shown, View, percent
 from weigh.metrics.numbers import plain
 
 BITS = "bits a row"
-"""What the loss of probabilities is in."""
+"""Unit of the log loss."""
 
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """The share of pairs of the same fold that are ranked rightly, and what each row adds to it.
+    """AUC of pairs of rows within the same fold, and the part of each row in its variance.
 
     AUC = sum over folds of n_f m_f AUC_f / sum over folds of n_f m_f
 
-    with n_f positives and m_f negatives in a fold; one without both has no pairs. The variance is
-    the sum of DeLong's over folds, the parts of a row that is held out often being added up first.
-    Without any pairs all is NaN; where a class has a weight of no more than 1 in a fold that
-    counts, the error is.
+    with n_f positives and m_f negatives in a fold; a fold with one class only has no pairs. The
+    variance is the sum of DeLong's variances over folds. If a row is held out in several folds, its
+    parts are added up first. Without any pairs everything is NaN. If a class has a weight of at
+    most 1 in a fold with pairs, the error is NaN.
     """
 
     value: float
@@ -48,7 +48,7 @@ class Ranking:
 
     @classmethod
     def of(cls, task: Task, positive: Flags, p: Floats) -> Ranking:
-        """From whether each row of the table is positive, and what is said of those held out."""
+        """Compute it from the class of each row of the table and the hold-out predictions `p`."""
         weight = np.ones(len(positive)) if task.weight is None else task.weight
         parts, right, pairs, start = np.zeros(len(positive)), 0.0, 0.0, 0
         for _, held_out in task.splits:
@@ -66,20 +66,20 @@ class Ranking:
 
     @property
     def error(self) -> float:
-        """DeLong's."""
+        """DeLong's standard error of the AUC."""
         return _error(self.weight, self.parts)
 
     def auc(self, coverage: float) -> AUC:
-        """With its interval."""
+        """AUC with its standard error and interval."""
         return with_interval(self.value, self.error, coverage)
 
     def error_of_difference(self, other: Ranking) -> float:
-        """Of this AUC less that of another learner on the same folds."""
+        """Standard error of this AUC minus that of another learner on the same folds."""
         return _error(self.weight, self.parts - other.parts)
 
 
 def _parts(scored: Scored, ranks: Ranks) -> Floats:
-    """What each row adds to the error of its fold's AUC."""
+    """Part of each row in the standard error of its fold's AUC."""
     groups, own = scored.groups, scored.positive
     shares = np.where(own, ranks.positive[scored.place], ranks.negative[scored.place])
     scale = np.where(own, _scale(groups.n_positive), _scale(groups.n_negative))
@@ -87,7 +87,7 @@ def _parts(scored: Scored, ranks: Ranks) -> Floats:
 
 
 def _scale(n: float) -> float:
-    """Squared and added up n times, 1/(n - 1): a variance of the mean of n rows."""
+    """Factor 1/sqrt(n (n - 1)): the sum of squared scaled deviations is the variance of a mean."""
     return float(1 / np.sqrt(n * (n - 1))) if n > 1 else np.nan
 
 
@@ -97,7 +97,7 @@ def _error(weight: Floats, parts: Floats) -> float:
 
 @dataclass(frozen=True)
 class Choice:
-    """The name of a learner, or None, and a sentence."""
+    """Name of the recommended learner, or None, and the reason in a sentence."""
 
     name: str | None
     reason: str
@@ -106,12 +106,12 @@ class Choice:
 def choose(
     entries: Sequence[Entry], base_loss: float, errors: float = 1.0, unit: str = BITS
 ) -> Choice:
-    """The simplest of those that stand as well as the learner of least loss.
+    """Choose the simplest learner whose loss is within `errors` standard errors of the lowest.
 
-    Going up from the least loss these are the learners within so many standard errors of it, up to
-    the first that is not: that a learner is worse in a noisy way speaks no more for it. Where the
-    best is better than the base rate alone, so must they be. The error is that of the paired
-    difference from the best. `entries` stand by loss.
+    `entries` are sorted by loss. Candidates are taken from the lowest loss up to the first learner
+    that is not within the limit, so that a large standard error does not help a worse learner. The
+    standard error is that of the paired difference from the best. If the best learner is better
+    than the base rate, candidates must be too.
     """
     fitted = [entry for entry in entries if entry.differences is not None]
     if not fitted:
@@ -134,7 +134,7 @@ def _is_near(entry: Entry, limit: float, errors: float) -> bool:
 
 
 def spell_loss(value: float, unit: str, sign: str = "") -> str:
-    """A loss in bits with four decimal places, that of a number with three figures.
+    """Format a loss: bits with four decimal places, other losses with significant digits.
 
     >>> spell_loss(0.5, BITS), spell_loss(12345.678, "mean squared error", "+")
     ('0.5000', '+12,346')
@@ -143,7 +143,7 @@ def spell_loss(value: float, unit: str, sign: str = "") -> str:
 
 
 def tell_loss(value: float, unit: str, sign: str = "") -> str:
-    """A loss with what it is in."""
+    """Format a loss with its unit."""
     told = spell_loss(value, unit, sign)
     return f"{told} {unit}" if unit == BITS else f"{unit} {told}"
 
@@ -167,10 +167,10 @@ def _reason(chosen: Entry, best: Entry, n: int, unit: str) -> str:
 
 @dataclass(frozen=True)
 class Difference:
-    """How much larger a measure is than that of the best learner, row by row on the same rows.
+    """Difference of a measure from that of the best learner (or old model), paired by row.
 
-    The standard error is that of the mean of the rows' differences. It leaves out that other
-    training rows would have given other models.
+    The standard error is that of the mean of the rows' differences. It does not include the
+    variation of the models with their training rows.
     """
 
     value: float
@@ -180,14 +180,14 @@ class Difference:
 
     @classmethod
     def of(cls, value: float, error: float, coverage: float) -> Difference:
-        """With its interval."""
+        """Make a difference with its normal interval."""
         reach = reach_of(coverage) * error
         return cls(value, error, value - reach, value + reach)
 
 
 @dataclass(frozen=True)
 class Differences:
-    """From the learner of least loss; that of the AUC is NaN for more than two classes."""
+    """Differences from the learner with the lowest loss; AUC is NaN for more than two classes."""
 
     loss: Difference
     misclassification: Difference
@@ -197,16 +197,16 @@ class Differences:
 
 @dataclass(frozen=True, eq=False)
 class RowScores:
-    """What each row contributes to the measures of a learner."""
+    """Loss, error and squared error of each row, and rankings, for one learner."""
 
-    rankings: tuple[Ranking, ...]  # of the second of two classes, or of each of more
+    rankings: tuple[Ranking, ...]  # of the second of two classes, or of every class
     loss: Floats
     wrong: Floats
     squares: Floats
 
     @classmethod
     def of(cls, task: Task, p: Floats) -> RowScores:
-        """From the probabilities of the rows held out."""
+        """Compute them from the probabilities of the hold-out rows."""
         codes = task.codes[task.held_out]
         own = p[np.arange(len(p)), codes]
         two = p.shape[1] == 2
@@ -221,7 +221,7 @@ class RowScores:
 
 
 def subtract(task: Task, one: RowScores, best: RowScores, coverage: float) -> Differences:
-    """One learner less the best."""
+    """Paired differences: one learner minus the best."""
 
     def difference(mine: Floats, theirs: Floats) -> Difference:
         return paired(mine - theirs, task.row_weight, coverage)
@@ -235,7 +235,7 @@ def subtract(task: Task, one: RowScores, best: RowScores, coverage: float) -> Di
 
 
 def paired(gap: Floats, weight: Floats, coverage: float) -> Difference:
-    """The mean of rows' differences, with its standard error; a weight of two is two rows."""
+    """Mean of the rows' differences, with its standard error; a weight of two is two rows."""
     n = float(weight.sum())
     value = float(weight @ gap) / n
     variance = float(weight @ (gap - value) ** 2) / (n - 1) / n if n > 1 else NAN
@@ -250,14 +250,14 @@ def _of_auc(mine: tuple[Ranking, ...], theirs: tuple[Ranking, ...], coverage: fl
 
 
 class Paired(Shown, ABC):
-    """A model in use and its challenger: `loss` is new less old, row by row."""
+    """A model in use and its challenger: `loss` is new minus old, paired by row."""
 
     loss: Difference
 
     @property
     @abstractmethod
     def unit(self) -> str:
-        """What the loss is in."""
+        """Unit of the loss."""
 
     @property
     @abstractmethod
@@ -283,7 +283,7 @@ class Paired(Shown, ABC):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """That rows were training rows of a model, in sentences."""
+        """Warnings about rows that were training rows of a model, in sentences."""
         return tuple(
             f"About {percent(round(share, 2))} of the rows were training rows of {name}: its "
             "numbers are too good. Use hold-out rows."
@@ -292,9 +292,9 @@ class Paired(Shown, ABC):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, ready for JSON; what is no number is None."""
+        """Plain data, ready for JSON; NaN and infinity become None."""
         return plain(self)  # type: ignore[no-any-return]
 
     def to_html(self) -> str:
-        """A page of its own, which needs no script."""
+        """Self-contained HTML page without scripts."""
         return self.view().to_page()

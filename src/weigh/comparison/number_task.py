@@ -30,17 +30,20 @@ from weigh.metrics.numbers import NAN, Bounded
 
 @dataclass(frozen=True, eq=False)
 class NumberTask(Task):
-    """Rows, their numbers and weights, and folds; all rows are of one class, the target."""
+    """Rows, their numeric targets and weights, and folds.
+
+    All rows have one class, named after the target, so that folds are not stratified.
+    """
 
     numbers: Floats = field(default_factory=lambda: np.zeros(0))
-    power: float = 0.0  # of the family that all learners have, or 0: squared errors
+    power: float = 0.0  # of the variance of the learners' common family; 0: squared error
     exposure: Floats | None = None
 
     @classmethod
     def of(
         cls, X: Any, y: Any, asked: Mapping[str, Any], candidates: Mapping[str, Any]
     ) -> NumberTask:
-        """A table, with numbers, weights, exposure and groups as arrays or names of columns."""
+        """Read a table, with numbers, weights, exposure and groups as arrays or column names."""
         check_folds(asked["cv"], named=False)
         X = collect(X)
         table = read(X)
@@ -53,7 +56,7 @@ class NumberTask(Task):
         splits = read_splits(asked["cv"], codes, sample.kept, asked["random_state"], None, together)
         named = (y, *(asked[name] for name in ("sample_weight", "exposure", "groups")))
         used = {name for name in named if isinstance(name, str)}
-        X = pick_columns(X, table.without(used).names) if used else X  # no features
+        X = pick_columns(X, table.without(used).names) if used else X  # features only
         rows = X if sample.kept.all() else take_rows(X, np.flatnonzero(sample.kept))
         powers = {power_of(estimator) for estimator in candidates.values()}
         power = powers.pop() if len(powers) == 1 else 0.0
@@ -61,11 +64,11 @@ class NumberTask(Task):
         return cls(rows, codes, target, sample.weight, tuple(splits), numbers, power, exposure)
 
     def labels(self, places: Integers) -> Any:
-        """The numbers of some rows."""
+        """Targets of some rows."""
         return self.numbers[places]
 
     def given(self, places: Integers) -> dict[str, Any]:
-        """What fits and predictions are given beside the table."""
+        """Further arguments of `fit` and `predict` for some rows: the exposure."""
         return {} if self.exposure is None else {"exposure": self.exposure[places]}
 
     def predict(self, model: Any, places: Integers) -> Floats:
@@ -78,7 +81,7 @@ class NumberTask(Task):
 
     @property
     def base_loss(self) -> float:
-        """The mean loss of the rows' own mean, or of their mean per unit of exposure."""
+        """Mean loss of predicting the mean, or the mean per unit of exposure, for every row."""
         unit = np.ones(len(self.numbers)) if self.exposure is None else self.exposure
         means = unit * float(self.row_weight @ self.numbers / (self.row_weight @ unit))
         losses = deviances(self.power, self.numbers, means)
@@ -86,12 +89,12 @@ class NumberTask(Task):
 
     @property
     def loss_name(self) -> str:
-        """What the loss is."""
+        """Name of the loss."""
         return f"mean {name_loss(self.power)}"
 
 
 def are_regressors(candidates: Mapping[str, Any], exposure: Any) -> bool:
-    """Whether learners are compared on a number: all of them are regressors."""
+    """Whether all learners are regressors; raise an error for `exposure` if not."""
     found = all(estimates_numbers(estimator) for estimator in candidates.values())
     if exposure is not None and not found:
         raise ParameterError(Parameter("exposure"), " is for regressors only; leave it out")
@@ -100,14 +103,14 @@ def are_regressors(candidates: Mapping[str, Any], exposure: Any) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class NumberScores:
-    """What each row contributes to the measures of a regressor."""
+    """Loss and absolute error of each row, for one regressor."""
 
     loss: Floats
     absolute: Floats
 
     @classmethod
     def of(cls, task: NumberTask, means: Floats) -> NumberScores:
-        """From the estimates of the rows held out."""
+        """Compute them from the estimates of the hold-out rows."""
         numbers, own = task.numbers[task.held_out], means[:, 0]
         losses = deviances(task.power, numbers, own)
         return cls(task.by_row(losses), task.by_row(np.abs(numbers - own)))
@@ -115,7 +118,7 @@ class NumberScores:
 
 @dataclass(frozen=True)
 class NumberMeasures:
-    """How good the estimates of a regressor are on rows that it has not seen."""
+    """Measures of a regressor on hold-out rows."""
 
     loss: Bounded
     rmse: float
@@ -126,7 +129,7 @@ class NumberMeasures:
 
 @dataclass(frozen=True)
 class NumberDifferences:
-    """From the learner of least loss."""
+    """Differences from the learner with the lowest loss."""
 
     loss: Difference
     absolute: Difference
@@ -135,7 +138,7 @@ class NumberDifferences:
 def measure_numbers(
     task: NumberTask, means: Floats, rows: NumberScores, coverage: float
 ) -> NumberMeasures:
-    """Of all estimates together."""
+    """Measures of the pooled hold-out estimates."""
     numbers, own, weight = task.numbers[task.held_out], means[:, 0], task.share
     total = weight.sum()
     squares = float((numbers - own) ** 2 @ weight / total)
@@ -154,7 +157,7 @@ def measure_numbers(
 def subtract_numbers(
     task: NumberTask, one: NumberScores, best: NumberScores, coverage: float
 ) -> NumberDifferences:
-    """One regressor less the best."""
+    """Paired differences: one regressor minus the best."""
     weight = task.row_weight
     return NumberDifferences(
         paired(one.loss - best.loss, weight, coverage),

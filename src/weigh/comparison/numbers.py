@@ -1,4 +1,4 @@
-"""A model of numbers in use and one that may replace it, on the same rows."""
+"""Comparison of a regressor in use with its possible successor on the same rows."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from weigh.metrics.numbers import Bounded
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NumberChallenge(Paired):
-    """Two models of a number on the same rows: paired differences, errors and calibration.
+    """Two regressors on the same rows: paired differences, errors and calibration.
 
     Attributes
     ----------
     old, new : NumberEvaluation
-        The model in use and its challenger, each by itself.
+        Evaluation of the model in use, and of its challenger.
     loss : Difference
-        Mean loss of the new model less that of the old one, with its standard error.
+        Mean loss of the new model minus that of the old one, with its standard error.
     absolute : Difference
         The difference of the mean absolute errors.
     measure : str
-        What the loss is: "squared error", or the "deviance" of the family that both models have.
+        Name of the loss: "squared error", or "deviance" if both models have the same family.
     training_rows : tuple
-        The estimated share of rows that each model was fitted on; None where it is not known.
+        The estimated share of rows that each model was fitted on; None if it is not known.
     """
 
     old: NumberEvaluation
@@ -46,7 +46,7 @@ class NumberChallenge(Paired):
 
     @property
     def unit(self) -> str:
-        """What the loss is in."""
+        """Unit of the loss."""
         return f"in mean {self.measure}"
 
     @property
@@ -56,7 +56,7 @@ class NumberChallenge(Paired):
 
     @property
     def findings(self) -> tuple[str, ...]:
-        """What the numbers say, in sentences."""
+        """Conclusions from the numbers, in sentences."""
         told = (self.old.exposure,) if self.old.exposure else ()
         return (self.verdict, *told, *self.warnings)
 
@@ -108,7 +108,7 @@ def _share(bounded: Bounded) -> str:
 def challenge_numbers(
     models: tuple[Any, Any], tables: tuple[Any, Any], y: Any, sample_weight: Any, exposure: Any
 ) -> NumberChallenge:
-    """Compare two models of numbers, each on the rows as it reads them."""
+    """Compare two regressors that may need different tables of the same rows."""
     pairs = [*zip(models, tables, strict=True)]
     old, new = (Estimated.of(model, X, y, sample_weight, exposure) for model, X in pairs)
     power = shared_power((old.power, new.power), (old.means, new.means))

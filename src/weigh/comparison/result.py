@@ -1,4 +1,4 @@
-"""Comparison: learners side by side, how far apart they are, and which one to take."""
+"""`Comparison`: measures of learners, their differences, and a recommendation."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from weigh.progress import show_progress
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """One learner: its measures on rows that it had not seen, or why there are none."""
+    """One learner: its measures on hold-out rows, or the error if it failed."""
 
     name: str
     estimator: Any = field(repr=False)
@@ -47,7 +47,7 @@ class Entry:
 
     @property
     def loss(self) -> float:
-        """In bits a row, or that of numbers; infinite where the learner failed."""
+        """Mean loss, in bits per row for classifiers; infinite if the learner failed."""
         return np.inf if self.measures is None else self.measures.loss.value
 
     def to_dict(self) -> dict[str, Any]:
@@ -93,7 +93,7 @@ class Comparison(Shown):
 
     @classmethod
     def of(cls, task: Task, outcomes: Sequence[Outcome], coverage: float) -> Comparison:
-        """What the learners' predictions come to."""
+        """Measure and compare the learners' hold-out predictions."""
         entries = _measure(task, outcomes, coverage)
         chosen = choose(entries, task.base_loss, unit=task.loss_name)
         return cls(
@@ -118,13 +118,13 @@ class Comparison(Shown):
 
     @property
     def learner(self) -> Any:
-        """The learner of choice, not fitted: `comparison.learner.fit(X, y)`."""
+        """The recommended learner, not fitted: `comparison.learner.fit(X, y)`."""
         if self.choice is None:
             raise ValueError(self.reason)
         return clone(self[self.choice].estimator)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, ready for JSON; what is no number is None."""
+        """Plain data, ready for JSON; NaN and infinity become None."""
         fields = ("classes", "n_rows", "n_splits", "base_loss", "best", "choice", "reason")
         more = ("coverage", "notes", "loss_name")
         shown = {name: plain(getattr(self, name)) for name in (*fields, *more)}
@@ -142,11 +142,11 @@ class Comparison(Shown):
         ]
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """The same as an Arrow table, or in another dataframe library, such as "pandas"."""
+        """One row per learner, as an Arrow table or in another library, such as "pandas"."""
         return build(columns_of(self.to_rows()), backend)
 
     def plot(self) -> Drawing:
-        """Draw how much more each learner loses than the best, on a new `figure_`."""
+        """Plot the difference of each learner's loss from the lowest, on a new `figure_`."""
         return draw_comparison(self)
 
     def view(self) -> Page:
@@ -156,7 +156,7 @@ class Comparison(Shown):
 
 
 def _measure(task: Task, outcomes: Sequence[Outcome], coverage: float) -> tuple[Entry, ...]:
-    """The least loss first, each beside it."""
+    """Measures of all learners, sorted by loss, with differences from the lowest."""
     way = NUMBERS if isinstance(task, NumberTask) else CLASSES
     rows = {o.name: way.scores(task, o.p) for o in outcomes if o.p is not None}
     losses = {name: float(task.row_weight @ scores.loss) for name, scores in rows.items()}
@@ -178,7 +178,7 @@ def _measure(task: Task, outcomes: Sequence[Outcome], coverage: float) -> tuple[
 
 
 def _measures(task: Task, p: Floats, rows: RowScores, coverage: float) -> Measures | ManyMeasures:
-    """Of all predictions together, but for the AUC: that ranks within folds."""
+    """Measures of the pooled predictions; only the AUC ranks within folds."""
     areas = [ranking.auc(coverage) for ranking in rows.rankings]
     scored = task.score(p)
     if isinstance(scored, Scored):
@@ -189,7 +189,7 @@ def _measures(task: Task, p: Floats, rows: RowScores, coverage: float) -> Measur
 
 
 class Way(NamedTuple):
-    """How predictions are judged: the loss of each row, measures of all, and differences."""
+    """Functions for one kind of target: row losses, measures of all rows, and differences."""
 
     scores: Callable[[Any, Floats], Any]
     measure: Callable[[Any, Floats, Any, float], Any]

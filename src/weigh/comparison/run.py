@@ -1,4 +1,4 @@
-"""The learners by name, each on the same folds: rows are predicted by models without them."""
+"""Learners by name, and their cross-validated predictions on the same folds."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Task:
     def read(
         cls, X: Any, y: Any, sample_weight: Any, cv: Any, random_state: Any, groups: Any = None
     ) -> Task:
-        """A table, with labels, weights and groups as arrays or as names of its columns."""
+        """Read a table, with labels, weights and groups as arrays or as names of its columns."""
         check_folds(cv, named=False)
         X = collect(X)
         used = {name for name in (y, sample_weight, groups) if isinstance(name, str)}
@@ -63,7 +63,7 @@ class Task:
             y = column_of(table, y, "y")
             sample_weight = column_of(table, sample_weight, "sample_weight")
             groups = column_of(table, groups, "groups")
-            X = pick_columns(X, table.without(used).names)  # what is named is no feature
+            X = pick_columns(X, table.without(used).names)  # the others are features
         labels = Labels.read(y, sample_weight)
         if count_rows(X) != len(labels.kept):
             raise ValueError(
@@ -81,7 +81,7 @@ class Task:
 
     @cached_property
     def held_out(self) -> Integers:
-        """The rows that are predicted, fold after fold."""
+        """Row numbers of the hold-out rows, fold after fold."""
         return np.concatenate([np.flatnonzero(split[1]) for split in self.splits])
 
     @cached_property
@@ -91,27 +91,27 @@ class Task:
 
     @cached_property
     def row_weight(self) -> Floats:
-        """Of each row, if it is predicted at all."""
+        """Weight of each row; 0 for a row that is never held out."""
         weight = np.ones(len(self.codes)) if self.weight is None else self.weight
         return np.where(self.times > 0, weight, 0.0)
 
     @property
     def share(self) -> Floats:
-        """The weight of each prediction: those of a row share the row's."""
+        """Weight of each prediction: the row's weight, divided by its number of predictions."""
         share: Floats = (self.row_weight / np.maximum(self.times, 1))[self.held_out]
         return share
 
     @property
     def _share(self) -> Floats | None:
-        """The weight of each prediction; None where every prediction has the weight 1."""
+        """Weight of each prediction; None if every prediction has weight 1."""
         return None if self.weight is None and self.times.max() == 1 else self.share
 
     def labels(self, places: Integers) -> Any:
-        """What some rows are of."""
+        """Class labels of some rows."""
         return self.classes[self.codes[places]]
 
     def given(self, places: Integers) -> dict[str, Any]:
-        """What fits and predictions are given beside the table: nothing."""
+        """Further arguments of `fit` and `predict` for some rows: none."""
         return {}
 
     @property
@@ -122,11 +122,11 @@ class Task:
 
     @property
     def loss_name(self) -> str:
-        """What the loss is in."""
+        """Unit of the loss."""
         return "bits a row"
 
     def predict(self, model: Any, places: Integers) -> Floats:
-        """A column for every class; one that the training rows lacked has no probability."""
+        """Probabilities, one column per class; 0 for a class without training rows."""
         found = model.predict_proba(take_rows(self.X, places))
         columns: dict[tuple[type, Value], int] = {
             key(canonical(value)): k for k, value in enumerate(self.classes.tolist())
@@ -138,27 +138,27 @@ class Task:
         return p
 
     def score(self, p: Floats) -> Scored | Many:
-        """Probabilities of the rows held out, beside what came true."""
+        """Join the probabilities of the hold-out rows with their true classes."""
         codes = self.codes[self.held_out]
         if len(self.classes) == 2:
             return Scored(codes == 1, p[:, 1], self._share)
         return Many(codes, p, self._share, [canonical(value) for value in self.classes.tolist()])
 
     def by_row(self, values: Floats) -> Floats:
-        """The mean of a value per prediction over the predictions of each row."""
+        """Mean over the predictions of each row, from one value per prediction."""
         sums = np.bincount(self.held_out, values, len(self.codes))
         return np.asarray(sums / np.maximum(self.times, 1))
 
 
 def read_together(groups: Any, table: Any) -> Integers | None:
-    """A number for the group of each row, given as an array or as the name of a column."""
+    """Group number of each row; groups are an array or the name of a column."""
     if groups is None:
         return None
     return _read_groups(column_of(table, groups, "groups"), table.n_rows)
 
 
 def _read_groups(groups: Any, n_rows: int) -> Integers:
-    """A number for the group of each row."""
+    """Group number of each row."""
     column = read_codes(groups, "groups")
     if len(column.codes) != n_rows:
         raise ValueError(
@@ -169,7 +169,7 @@ def _read_groups(groups: Any, n_rows: int) -> Integers:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What a learner did: probabilities of the rows held out and seconds, or why it failed."""
+    """Hold-out predictions and seconds of a learner, or the error if it failed."""
 
     name: str
     estimator: Any
@@ -198,7 +198,7 @@ def run_learner(name: str, estimator: Any, task: Task, done: int, of: int) -> Ou
             seconds.append((fitted - started, time.perf_counter() - fitted))
             said += [str(warning.message) for warning in caught]
             engine.report(done + k + 1, of)
-    except Exception as error:  # any learner may be given, and may fail in any way
+    except Exception as error:  # a learner of any library may raise any error
         engine.report(done + len(task.splits), of)
         told = f"{type(error).__name__}: {error}"
         return Outcome(name, estimator, None, np.nan, np.nan, (), told)
@@ -208,7 +208,7 @@ def run_learner(name: str, estimator: Any, task: Task, done: int, of: int) -> Ou
 
 
 def run_learners(candidates: Mapping[str, Any], task: Task, n_jobs: int | None) -> list[Outcome]:
-    """Every learner on the same folds: one after the other, or in processes of their own."""
+    """Run every learner on the same folds, one after the other or in parallel processes."""
     n, pairs = len(task.splits), [*candidates.items()]
     if n_jobs in (None, 1):
         of = len(pairs) * n
@@ -226,7 +226,7 @@ def run_learners(candidates: Mapping[str, Any], task: Task, n_jobs: int | None) 
 
 
 def _silence(done: int, of: int) -> None:
-    """What a learner reports is no part of the bar that counts folds."""
+    """Ignore a learner's own progress, because the progress bar counts folds."""
 
 
 def _fit(model: Any, task: Task, rows: Any) -> Any:
@@ -243,13 +243,13 @@ def _fit(model: Any, task: Task, rows: Any) -> Any:
 
 SIMPLEST_FIRST = (
     "EvidenceNB",  # one pass of counts
-    "PerplexedNB",  # and one number
-    "RecalibratedClassifier",  # and one curve
-    "AdjustedNB",  # and a number for each feature
-    "WeightedNB",  # and those by a search
-    "BoostedNB",  # and many passes
-    "EducatedNB",  # all weights at once
-    "C44Classifier",  # no table
+    "PerplexedNB",  # counts and one number
+    "RecalibratedClassifier",  # counts and one curve
+    "AdjustedNB",  # counts and a number for each feature
+    "WeightedNB",  # counts and a number for each feature, found by a search
+    "BoostedNB",  # many passes of counts
+    "EducatedNB",  # all weights fitted together
+    "C44Classifier",  # a tree, without tables
     "EducatedRegressor",
     "BoostedNBRegressor",  # many passes, and a curve
 )
@@ -258,7 +258,7 @@ RECALIBRATED = "RecalibratedClassifier"
 
 
 def family() -> list[str]:
-    """The classifiers of this package that need nothing else, the simplest first."""
+    """Classifiers of this package without required arguments, the simplest first."""
     names = [name for name in learners().values() if _stands_alone(getattr(weigh, name))]
     return sorted(names, key=lambda name: rank(getattr(weigh, name)()))
 
@@ -269,7 +269,7 @@ def _stands_alone(kind: type) -> bool:
 
 
 def by_name() -> dict[str, str]:
-    """What can be compared, by short name; "recalibrated" is EvidenceNB with a curve."""
+    """Class names of learners by short name; "recalibrated" is EvidenceNB, recalibrated."""
     alone = {short: name for short, name in learners().items() if name in family()}
     return alone | {"recalibrated": RECALIBRATED} | regressors()
 
@@ -280,7 +280,7 @@ def regressors() -> dict[str, str]:
 
 
 def make_learner(name: str, random_state: Any = 0) -> Any:
-    """A learner by the name of its class, not fitted."""
+    """Make a learner from the name of its class, not fitted."""
     kind = getattr(weigh, name)
     made = kind(weigh.EvidenceNB()) if name == RECALIBRATED else kind()
     if "random_state" in made.get_params():
@@ -289,7 +289,7 @@ def make_learner(name: str, random_state: Any = 0) -> Any:
 
 
 def rank(estimator: Any) -> int:
-    """The place of a learner among the simpler ones; those of others come last."""
+    """Position of a learner in `SIMPLEST_FIRST`; learners of other packages come last."""
     name = type(estimator).__name__
     if not type(estimator).__module__.startswith("weigh.") or name not in SIMPLEST_FIRST:
         return len(SIMPLEST_FIRST)
@@ -298,7 +298,7 @@ def rank(estimator: Any) -> int:
 
 
 def read_learners(given: Any, random_state: Any) -> dict[str, Any]:
-    """Estimators by name, the simplest first: those given, or all of the family."""
+    """Estimators by name, the simplest first: those given, or all classifiers of this package."""
     if given is None:
         given = family()
     if isinstance(given, str) or hasattr(given, "fit") or not isinstance(given, Iterable):
@@ -326,7 +326,7 @@ def _name(item: Any) -> str:
 
 
 def _make(item: Any, random_state: Any) -> Any:
-    """A learner by its name, from its class, or as it is given."""
+    """Make a learner from its name or class, or return the given estimator."""
     if isinstance(item, str):
         name = by_name().get(item, item)
         if name not in by_name().values():

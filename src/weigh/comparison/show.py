@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 WRONG = "Misclassified"
 LONGEST = 300
-"""Characters of an error or a warning that are shown."""
+"""Largest number of characters shown of an error or a warning."""
 
 
 def page(found: Comparison) -> Page:
-    """The choice, the measures, the differences, and what went wrong."""
+    """Page with the recommendation, measures, differences, errors and warnings."""
     learners, rows = count_of(len(found.entries), "learner"), count_of(found.n_rows, "row")
     title = f"{learners} on the same {found.n_splits} folds of {rows}"
     base = spell_loss(found.base_loss, found.loss_name)
@@ -119,7 +119,7 @@ def _difference(part: Difference, unit: str) -> str:
 
 
 def draw_comparison(found: Comparison) -> Drawing:
-    """How much more each learner loses than the best, with paired intervals."""
+    """Plot the difference of each learner's loss from the lowest, with paired intervals."""
     fitted = [entry for entry in found.entries if entry.differences is not None]
     if not fitted:
         raise ValueError(f"no learner could be fitted, so nothing can be drawn: {found.reason}")
