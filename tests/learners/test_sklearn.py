@@ -2,7 +2,8 @@
 
 All checks run on one setting of each estimator. Other settings get the checks that compare what
 was learned: the rest look at the constructor, at tags and at what is refused before anything is
-learned, which no setting changes.
+learned, which no setting changes. Learners that repeat themselves do so a few times only (rounds,
+folds): the checks fit each of them some hundred times, and none looks at how often.
 """
 
 import pytest
@@ -25,9 +26,9 @@ from weigh import (
 )
 
 WHOLE = [
-    AdjustedNB(),
-    BoostedNB(),
-    BoostedNBRegressor(),
+    AdjustedNB(cv=3),
+    BoostedNB(n_rounds=4, cv=3),
+    BoostedNBRegressor(n_rounds=4, cv=3),
     C44Classifier(),
     EducatedNB(),
     EducatedRegressor(),
@@ -36,14 +37,14 @@ WHOLE = [
     MDLDiscretizer(),
     WeightOfEvidence(),
     PerplexedNB(),
-    RecalibratedClassifier(EvidenceNB(), random_state=0),
+    RecalibratedClassifier(EvidenceNB(), cv=2, random_state=0),
     WeightedNB(),
 ]
 SETTINGS = [
     AdjustedNB(norm=2.0, multiclass="softmax"),
-    BoostedNB(combine="vote"),
+    BoostedNB(combine="vote", n_rounds=4, cv=3),
     BoostedNB(n_rounds=3, early_stopping=False, calibrate_scale=False),
-    BoostedNBRegressor(grid=20, bins=3),
+    BoostedNBRegressor(grid=20, bins=3, n_rounds=4, cv=3),
     C44Classifier(smoothing=0, bins=5, missing="level"),
     C44Classifier(categorical_features="all", min_rows=1),
     EducatedNB(bins=5, pairs=1, random_state=0),
