@@ -4,10 +4,11 @@ The layout is that of Spiegelhalter & Knill-Jones (1984), Ridgeway et al. (1998)
 Ridgeway (2025): two columns, weights times 100, the totals, and the probability that follows from
 them.
 
-    balance      the `BalanceSheet`, and how attenuation or recalibration changed its total explain
-    from evidence and a row to a sheet estimate an `EstimateSheet`: a number in place of a
-    probability rows the levels of largest weight in each of many rows show the sheet as text and
-    HTML
+    balance   the `BalanceSheet`, and how attenuation or recalibration changed its total
+    explain   from evidence and a row to a sheet
+    estimate  an `EstimateSheet`: a number in place of a probability
+    rows      the levels of largest weight in each of many rows
+    show      the sheet as text and HTML
 """
 
 from weigh.sheet.balance import (
