@@ -1,9 +1,9 @@
-"""Smaller models: the best within a budget of features and levels, and what each budget costs.
+"""Smaller models: the best within a budget of features and levels, and the loss of each budget.
 
-quadratic   the loss near a model, to second order in its weights
-levels      the levels of each table within a budget
-rows        the rows, and the parameters of the model that was given
-points      whole points in place of weights
+quadratic   second-order approximation of the loss near a model
+levels      which levels of each table are merged, within a budget
+rows        the rows, and the parameters of the given model
+points      weights rounded to whole points
 small       `weigh.simplify`: the tables within a budget
 prices      `weigh.price`: hold-out loss of every budget, as text and as a figure
 """

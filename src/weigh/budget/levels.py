@@ -1,9 +1,9 @@
-"""The levels of each table within a budget, chosen for the least loss to second order.
+"""Merge the levels of each table within a budget, for the lowest loss to second order.
 
-Given the other tables, the loss is a weighted sum of squares over the levels of one table: rows
-have one level of it each. Its best groups are found exactly, by dynamic programming: of neighbours
-where levels have an order, and of categories in the order of their weights. Tables take turns until
-none changes.
+Given the other tables, the loss is a weighted sum of squares over the levels of one table, because
+each row has one level of it. The best groups of levels are found exactly, by dynamic programming.
+Only neighbours are grouped; categories without an order are first sorted by their weights. The
+tables are optimised in turn until none changes.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from weigh.frames import Floats, Integers
 from weigh.shapes import segmentations
 
 ROUNDS = 10
-"""Tables take so many turns at the most."""
+"""Largest number of times that every table is optimised."""
 
 MANY = 256
-"""Of more categories, those next to each other in the order of their weights are joined first."""
+"""If there are more categories, those with similar weights are first merged into so many cells."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Shape:
 
     @classmethod
     def of(cls, feature: Feature | Cross) -> Shape:
-        """What may be merged of a feature."""
+        """Find which levels of a feature may be merged."""
         assert isinstance(feature, Feature)
         fixed = int(feature.has_missing)
         if feature.is_numeric:
@@ -49,14 +49,17 @@ class Shape:
 
 @dataclass(frozen=True, eq=False)
 class Ways:
-    """The best groups of one table by the number of its levels, and what each costs in nats."""
+    """Best grouping of one table for each number of levels, and its added loss in nats."""
 
     costs: Floats
     groups: tuple[Integers, ...]
 
     @classmethod
     def find(cls, shape: Shape, weights: Floats, curvature: Floats, most: int) -> Ways:
-        """Groups of 1 + fixed to `most` levels that keep the weights (by level and total) best."""
+        """Find the best groupings into 1 + fixed to `most` levels.
+
+        `weights` are by level and total. The best grouping has the least weighted squared error.
+        """
         own, rows = weights[: shape.n], curvature[: shape.n]
         order = np.arange(shape.n) if shape.ordered else _order(own, rows)
         cells = _cells(rows[order])
@@ -73,12 +76,12 @@ class Ways:
         return cls(np.array(costs), tuple(groups))
 
     def of_size(self, size: int) -> Integers:
-        """The groups of so many levels."""
+        """Grouping with the given number of levels."""
         return next(group for group in self.groups if group.max(initial=0) + 1 == size)
 
 
 def _order(weights: Floats, rows: Floats) -> Integers:
-    """Levels by their weight; of several totals along the direction in which they vary most."""
+    """Levels sorted by weight; with several totals, by their first principal component."""
     centred = weights - rows @ weights / rows.sum()
     along = centred[:, 0]
     if weights.shape[1] > 1:
@@ -87,7 +90,7 @@ def _order(weights: Floats, rows: Floats) -> Integers:
 
 
 def _cells(rows: Floats) -> Integers:
-    """The cell of each level: its own, or one of `MANY` with about equally many rows."""
+    """Cell of each level: its own, or one of `MANY` with about equally many rows."""
     if len(rows) <= MANY:
         return np.arange(len(rows))
     reached = np.cumsum(rows) / rows.sum()
@@ -96,13 +99,13 @@ def _cells(rows: Floats) -> Integers:
 
 
 def _number(group: Integers) -> Integers:
-    """Groups numbered in the order in which their first levels come."""
+    """Renumber groups in the order of their first levels."""
     _, first, numbers = np.unique(group, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[numbers]
 
 
 def list_bins(feature: Feature, group: Integers) -> Any:
-    """A feature's groups as the parameter `bins`: cut points, or the categories of each level.
+    """Groups of a feature as the parameter `bins`: cut points, or lists of categories.
 
     >>> list_bins(Feature("age", cuts=(18.0, 30.0, 65.0)), np.array([0, 1, 1, 2]))
     [18.0, 65.0]
@@ -114,7 +117,7 @@ def list_bins(feature: Feature, group: Integers) -> Any:
         cuts = [cut for cut, a, b in ends if a != b]
         return Binning(cuts=cuts, closed="left") if feature.left else cuts
     places, rest = [*zip(feature.values, feature.places, strict=True)], -1
-    if feature.other:  # what is not listed
+    if feature.other:  # categories that are not listed
         rest = int(group[feature.rest])
     numbers = dict.fromkeys(int(group[place]) for _, place in places)
     return [
@@ -127,7 +130,7 @@ def list_bins(feature: Feature, group: Integers) -> Any:
 def list_all_bins(
     features: Sequence[Feature | Cross], groups: Sequence[Integers]
 ) -> dict[str, Any]:
-    """The parameter `bins` of some features, without those that are left with one level."""
+    """Parameter `bins` of some features; features with one level left are omitted."""
     found = {}
     for feature, group in zip(features, groups, strict=True):
         assert isinstance(feature, Feature)
@@ -140,9 +143,10 @@ def list_all_bins(
 def choose_groups(
     quadratic: Quadratic, shapes: Sequence[Shape], most: int, total: int | None = None
 ) -> list[Integers]:
-    """The group of each level, by table: at most so many in a table, and in all of them.
+    """Group of each level, by table: at most `most` groups per table and `total` in all tables.
 
-    Turns may raise the loss: the groups of least loss are taken, those of tables by themselves too.
+    A turn may raise the loss. So the groups with the lowest loss of all turns are returned,
+    including those of each table optimised alone.
     """
     weights, groups = quadratic.solve(), None
     tried: list[list[Integers]] = []
@@ -168,7 +172,7 @@ def choose_groups(
 
 
 def _target(quadratic: Quadratic, weights: Floats, own: slice) -> tuple[Floats, Floats]:
-    """The weights that one table would have, the others as they are; and each level's curvature."""
+    """Best weights of one table with the others fixed, and the curvature of each level."""
     hessian, inside = quadratic.hessian, weights[:, own]
     curvature = np.diagonal(hessian, axis1=1, axis2=2)[:, own] + RIDGE
     pull = quadratic.right[:, own] - np.einsum("kij,kj->ki", hessian[:, own], weights)
@@ -183,15 +187,15 @@ def _means(target: Floats, curvature: Floats, group: Integers) -> Floats:
 
 
 def _spread(weights: Floats, spans: Sequence[slice], groups: Sequence[Integers]) -> Floats:
-    """The weights of groups as weights of levels."""
+    """Copy the weight of each group to its levels."""
     own = [weights[:, span][:, group] for span, group in zip(spans, groups, strict=True)]
     return np.hstack([weights[:, :1], *own])
 
 
 def allot(ways: Sequence[Ways], total: int | None) -> list[int]:
-    """How many levels each table gets, for the least cost in all: exact, by dynamic programming.
+    """Number of levels of each table with the lowest total cost, exactly, by dynamic programming.
 
-    A table of one level tells nothing and takes none of the `total`.
+    A table with one level has no effect and does not count in `total`.
     """
     sizes = [[int(group.max(initial=0)) + 1 for group in way.groups] for way in ways]
     if total is None or sum(own[-1] for own in sizes) <= total:

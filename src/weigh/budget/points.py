@@ -1,9 +1,10 @@
-"""Whole points: weights that are whole multiples of one scale, chosen jointly for the least loss.
+"""Whole points: weights that are integer multiples of one scale, chosen jointly for the least loss.
 
-Near a model with weights t the loss rises by 1/2 (w - t)' A (w - t), the intercept being fitted
-again. For w = s k with whole numbers k the best scale is s = k'At/k'Ak, so that the rise is least
-where (k'At)^2/k'Ak is largest. The weights are rounded at many scales. From each start, one point
-or two at once are changed as long as that helps, and the best end is kept.
+Near a model with weights t, weights w increase the loss by 1/2 (w - t)' A (w - t), with the
+intercept refitted. For w = s k with integers k the best scale is s = k'At/k'Ak, so the increase is
+least where (k'At)^2/k'Ak is largest. This is a local search: the weights are rounded at many
+scales, and from each start the points of one level, or of two, are changed as long as that helps.
+The best result is kept.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from weigh.evidence import Evidence
 from weigh.frames import Floats, Integers, Sample
 
 STARTS = 24
-"""Scales at which the weights are rounded first."""
+"""Number of scales at which the weights are rounded to start the search."""
 
 SMALL = 1e-12
-"""What a change of points must gain, as a share of the value."""
+"""Least relative improvement for which points are changed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,9 +35,9 @@ class Whole:
 def round_evidence(
     evidence: Evidence, sample: Sample, most: int, fixed: frozenset[str] = frozenset()
 ) -> tuple[Evidence, float]:
-    """Weights that are whole points of at most `most` in absolute value, and a point in nats.
+    """Round weights to whole points, at most `most` in absolute value; also return a point in nats.
 
-    The tables named in `fixed` are only rounded, which keeps their order.
+    The tables named in `fixed` are only rounded, which keeps the order of their levels.
     """
     quadratic = Quadratic.at(evidence, sample, taught=True)
     loss, weights = quadratic.held[0], weights_of(evidence)[:, 0]
@@ -59,10 +60,10 @@ def round_evidence(
 
 
 def find_points(curvature: Floats, weights: Floats, most: int, free: Floats) -> Whole:
-    """Points up to `most` in absolute value; those that are not free are only rounded.
+    """Search for points up to `most` in absolute value; those that are not free are only rounded.
 
-    No change of one point, or of two by one each, has less loss. The best points of all may have
-    less: they are not searched for.
+    The result is a local optimum: no change of one weight, or of two weights by one point each, has
+    a lower loss.
 
     >>> find_points(np.eye(3), np.array([0.31, -0.6, 0.9]), 3, np.ones(3, bool)).points
     array([ 1, -2,  3])
@@ -87,7 +88,7 @@ def _value(points: Integers, curvature: Floats, slope: Floats) -> float:
 def _improve(
     points: Integers, curvature: Floats, slope: Floats, most: int, free: Floats
 ) -> Integers:
-    """Change one point to any other, or two by one each, as long as that helps."""
+    """Change one weight to any points, or two weights by one point each, as long as that helps."""
     while True:
         value = _value(points, curvature, slope)
         for change in (_best_single, _best_double):

@@ -1,7 +1,7 @@
-"""What simplicity costs: the hold-out loss of every budget, by cross-validation.
+"""Hold-out loss of every budget of features and levels, by cross-validation.
 
-In each fold, features and levels are chosen without the rows that are held out, so that a budget is
-not judged on rows that chose what it holds.
+In each fold, features and levels are chosen without the hold-out rows, so that the loss is not
+optimistic.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Price:
-    """What a budget of `features` and of `levels` a feature costs on hold-out rows.
+    """Hold-out loss of a budget of `features`, with `levels` per feature.
 
-    `n_features` and `total_levels` are what the models used, on average over the folds. `loss` is
-    in bits a row, `cost` is the loss beyond that of the whole model, row by row. There is no `auc`
-    of more than two classes. The whole model has no budget: `features` and `levels` are None.
+    `n_features` and `total_levels` are means over the folds of what the models used. `loss` is in
+    bits per row; `cost` is the loss minus that of the full model, paired by row. With more than two
+    classes there is no `auc`. For the full model, `features` and `levels` are None.
     """
 
     features: int | None
@@ -98,7 +98,7 @@ class Prices(Shown):
         raise KeyError(f"no budget of {features} features and {levels} levels; tried {tried}")
 
     def tell(self, found: Price | None = None) -> str:
-        """What a budget costs, in a sentence; by default the knee."""
+        """Describe the loss of a budget in a sentence; default: the knee."""
         own = self.knee if found is None else found
         return (
             f"{own.n_features:.0f} features and {own.total_levels:.0f} levels cost "
@@ -138,7 +138,7 @@ class Prices(Shown):
         return (marked + features, each, f"{found.total_levels:.0f}", str(found.loss), cost, area)
 
     def plot(self) -> Drawing:
-        """Draw loss, and AUC of two classes, by number of features: a line per `levels`."""
+        """Plot loss, and AUC of two classes, by number of features, with a line per `levels`."""
         two = self.full.auc is not None
         figure, axes = new_figure(9.0 if two else 6.0, 4.2, 2 if two else 1)
         drawn = (("loss", "Loss, bits a row"), ("auc", "AUC"))
@@ -152,7 +152,7 @@ class Prices(Shown):
         return Drawing(figure, tuple(axes))
 
     def _draw(self, ax: Any, name: str) -> None:
-        """One measure against the number of features."""
+        """Draw one measure against the number of features."""
         for colour, levels in zip(_colours(), _known(self.prices), strict=False):
             own = [p for p in self.prices if p.levels == levels]
             found = [getattr(p, name) for p in own]
@@ -175,7 +175,7 @@ class Prices(Shown):
 
 
 def _colours() -> Sequence[str]:
-    """Colours of lines, again and again, without that of the knee."""
+    """Colours of lines, repeated, without the colour of the knee."""
     return [colour for colour in OKABE_ITO if colour != AGAINST] * 8
 
 
@@ -185,7 +185,7 @@ def _known(prices: Sequence[Price]) -> list[int]:
 
 LEVELS = (2, 3, 4, 6)
 FEATURES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
-"""The budgets that are tried where none are given; more features than there are count as all."""
+"""Default numbers of features to try; numbers above the number of features mean all."""
 
 
 def price(
@@ -199,7 +199,7 @@ def price(
     sample_weight: Any = None,
     random_state: Any = 0,
 ) -> Prices:
-    """Measure what each budget of features and levels costs on hold-out rows.
+    """Measure the hold-out loss of each budget of features and levels.
 
     Each fold fits the model, and simplifies it to each budget, without its hold-out rows.
 
@@ -242,7 +242,7 @@ def price(
     budgets = list_budgets(features, levels, len(sample.table.names))
     folds: list[list[Tried]] = []
     for k, split in enumerate(splits):
-        with engine.watch(lambda done, of: None):  # a fit's own report is no part of this one
+        with engine.watch(lambda done, of: None):  # hide the progress of each fit
             folds.append(try_fold(model, rows, split, budgets))
         engine.report(k + 1, len(splits))
     held_out = np.concatenate([np.flatnonzero(split[1]) for split in splits])
@@ -263,20 +263,20 @@ class Tried:
 
     @classmethod
     def of(cls, model: Any, table: Table) -> Tried:
-        """What a model says of a table."""
+        """Predict a table with a model."""
         columns = {part.name for feature in model._learnt.features for part in feature.parts}
         levels = sum(len(feature.levels) for feature in model._learnt.features)
         return cls(model.predict_proba(table), len(columns), levels)
 
 
 def _join(tried: Sequence[Tried]) -> Tried:
-    """The folds as one: the numbers of features and levels are means."""
+    """Concatenate the folds; numbers of features and levels become means."""
     means = [float(np.mean([getattr(t, name) for t in tried])) for name in ("features", "levels")]
     return Tried(np.concatenate([t.p for t in tried]), *means)
 
 
 def list_budgets(features: Any, levels: Iterable[int], n: int) -> list[Budget]:
-    """Every number of levels with every number of features; more features than `n` count as n."""
+    """Budgets of every number of levels and every number of features, which is at most `n`."""
     asked = (*FEATURES, n) if features is None else [*features]
     every = [Budget(k, most) for most in sorted({*levels}) for k in sorted({*asked})]
     return [*dict.fromkeys(Budget(min(b.features, n), b.levels) for b in every)]
@@ -285,7 +285,7 @@ def list_budgets(features: Any, levels: Iterable[int], n: int) -> list[Budget]:
 def try_fold(
     model: Any, rows: Rows, split: tuple[Mask, Mask], budgets: Sequence[Budget]
 ) -> list[Tried]:
-    """The model and every budget, fitted to some rows and asked about others."""
+    """Fit the model and every budget to the training rows, and predict the hold-out rows."""
     own, rest = rows.take(split[0]), rows.sample.table.rows(np.flatnonzero(split[1]))
     whole = clone(model)._fit_sample(own.sample)
     fine, ranking, found = own.fine(whole), None, [Tried.of(whole, rest)]
@@ -298,20 +298,20 @@ def try_fold(
 
 @dataclass(frozen=True, eq=False)
 class Judge:
-    """Hold-out rows, and what the whole model says of them."""
+    """Hold-out rows with the predictions of the full model, to measure budgets against."""
 
     rows: Rows
     whole: Tried
 
     @cached_property
     def weight(self) -> Floats:
-        """The share of each row."""
+        """Share of each row in the total weight."""
         given = self.rows.sample.weight
         weight = np.ones(len(self.whole.p)) if given is None else given
         return np.asarray(weight / weight.sum())
 
     def losses(self, tried: Tried) -> Floats:
-        """Bits by row."""
+        """Loss of each row in bits."""
         labels = self.rows.sample.labels
         p = tried.p[np.arange(len(labels)), labels]
         return np.asarray(-np.log2(np.clip(p, BOUND, 1.0)))
@@ -328,7 +328,7 @@ class Judge:
         return self.price(None, self.whole)
 
     def price(self, budget: Budget | None, tried: Tried) -> Price:
-        """What a budget costs."""
+        """Loss, cost and AUC of a budget."""
         losses = self.losses(tried)
         two, sample = tried.p.shape[1] == 2, self.rows.sample
         area = auc(sample.labels, tried.p[:, 1], sample_weight=sample.weight) if two else None
@@ -343,9 +343,9 @@ class Judge:
         )
 
     def find_knee(self, prices: Sequence[Price], small: Sequence[Tried]) -> Price:
-        """Of the budgets within one standard error of the least loss, that of fewest levels.
+        """Budget with the fewest levels among those within one standard error of the lowest loss.
 
-        The standard error is that of the difference, row by row, from the budget of least loss.
+        The standard error is that of the paired difference from the budget with the lowest loss.
         """
         best = self.losses(small[int(np.argmin([p.loss.value for p in prices]))])
         apart = [self.mean(self.losses(tried) - best) for tried in small]

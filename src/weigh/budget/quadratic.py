@@ -1,10 +1,10 @@
-"""The loss near a model, to second order in its weights: what each smaller model would cost.
+"""Second-order approximation of the loss near a model, which gives the loss of smaller models.
 
 loss(w) ~ constant + 1/2 w' H w - r' w      with the intercept first, for each total
 
 The Hessian H and r are sums over rows, so a table can be removed and levels can be merged without
-another look at the rows. Classes fitted jointly are taken one by one: their Hessians across classes
-are left out.
+another pass over the rows. With more than two classes H is block-diagonal: second derivatives
+across classes are ignored.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from weigh.frames import Floats, Integers, Sample
 from weigh.newton.regression import LOGISTIC, SOFTMAX, Moments
 
 RIDGE = 1.0
-"""Added to the Hessian's diagonal, the intercept left out: rows that pull each weight to zero. The
-levels of a table add up to the intercept, so that H alone has no inverse."""
+"""Ridge penalty of each weight, but not of the intercept, in rows. The columns of a table's levels
+add up to that of the intercept, so H alone is singular."""
 
 CHUNK = 1 << 16
-"""Rows whose levels are laid out together."""
+"""Number of rows in one block of the design matrix."""
 
 
 @dataclass(frozen=True, eq=False)
 class Quadratic:
-    """H and r by total, and where the weights of each table stand."""
+    """H and r of each total, and the positions of each table's weights."""
 
     hessian: Floats
     right: Floats
@@ -39,9 +39,10 @@ class Quadratic:
 
     @classmethod
     def at(cls, evidence: Evidence, sample: Sample, taught: bool = False) -> Quadratic:
-        """The loss of a sample near a model of it; `taught` takes the model for the optimum.
+        """Approximate the loss of a sample near a model.
 
-        Then the smaller models are those nearest to this one, whose weights a prior has smoothed.
+        If `taught`, the gradient is set to 0, as if the model had the lowest loss. Smaller models
+        then approximate this model, whose weights are shrunk, and not the unshrunk optimum.
         """
         places = places_of(evidence, sample)
         weights, rows = weights_of(evidence), row_weights(sample)
@@ -61,21 +62,21 @@ class Quadratic:
 
     @property
     def held(self) -> Floats:
-        """The Hessian with the ridge."""
+        """Hessian with the ridge penalty."""
         ridge = np.full(self.hessian.shape[1], RIDGE)
         ridge[0] = 0.0
         return np.asarray(self.hessian + np.diag(ridge))
 
     def solve(self) -> Floats:
-        """The weights of least loss, by total."""
+        """Weights with the lowest loss, by total."""
         return np.asarray(np.linalg.solve(self.held, self.right[..., None])[..., 0])
 
     def least(self) -> float:
-        """The least loss, less the constant."""
+        """Lowest loss, without the constant."""
         return -0.5 * float((self.solve() * self.right).sum())
 
     def merged(self, groups: Sequence[Integers]) -> Quadratic:
-        """The loss of models in which the levels of a group share a weight, by table."""
+        """Loss of models in which the levels of a group share one weight; groups are by table."""
         sizes = [int(group.max(initial=-1)) + 1 for group in groups]
         starts = np.cumsum([1, *sizes]).tolist()
         at = np.concatenate([[0], *(s + group for s, group in zip(starts, groups, strict=False))])
@@ -86,7 +87,7 @@ class Quadratic:
         return Quadratic(hessian, np.asarray(self.right @ ties), spans)
 
     def kept(self, tables: Sequence[int]) -> Quadratic:
-        """The loss of models with some of the tables."""
+        """Loss of models with only some of the tables."""
         own = [np.arange(self.spans[j].start, self.spans[j].stop) for j in tables]
         at = np.concatenate([[0], *own]).astype(np.intp)
         ends = np.cumsum([1, *map(len, own)]).tolist()
@@ -94,10 +95,10 @@ class Quadratic:
         return Quadratic(self.hessian[:, at[:, None], at], self.right[:, at], spans)
 
     def eliminate(self) -> list[int]:
-        """The tables in the order in which they are removed, each time the cheapest.
+        """Order of backward elimination: each step removes the table that raises the loss least.
 
-        Without table J the loss rises by 1/2 w_J' (inverse H)_JJ^-1 w_J, all other weights being
-        fitted again.
+        Without table J the loss rises by 1/2 w_J' (inverse H)_JJ^-1 w_J, if all other weights are
+        refitted.
         """
         inverse: Floats = np.asarray(np.linalg.inv(self.held), dtype=np.float64)
         weights, gone = self.solve(), []
@@ -114,13 +115,13 @@ class Quadratic:
 
 
 def _cost(inverse: Floats, weights: Floats, own: slice) -> float:
-    """What it costs to remove one table."""
+    """Increase of the loss if one table is removed."""
     mine = weights[:, own, None]
     return 0.5 * float((mine * np.linalg.solve(inverse[:, own, own], mine)).sum())
 
 
 def places_of(evidence: Evidence, sample: Sample) -> list[Integers]:
-    """The place of each row's weight, by table; negative where it has none."""
+    """Position of each row's weight, by table; -1 if the row has none."""
     found, start = [], 1
     for placed, table in zip(engine.place(sample.table, evidence.features), evidence, strict=True):
         levels, n = placed.levels[placed.codes].astype(np.int64), len(table.levels)
@@ -130,19 +131,19 @@ def places_of(evidence: Evidence, sample: Sample) -> list[Integers]:
 
 
 def design_of(places: Sequence[Integers], n_weights: int) -> csr_array:
-    """A line for each row: one at the intercept and at the level of each table."""
+    """Sparse design matrix: 1 for the intercept and for the row's level of each table."""
     every = np.stack([np.zeros(len(places[0]), np.int64), *places], axis=1)
     rows, columns = np.nonzero(every >= 0)
     return csr_array((np.ones(len(rows)), (rows, every[rows, columns])), (len(every), n_weights))
 
 
 def weights_of(evidence: Evidence) -> Floats:
-    """The prior and the weights of all tables, a column for each total."""
+    """Prior and weights of all tables, with one column per total."""
     return np.vstack([evidence.prior_row, *(table.by_class for table in evidence)])
 
 
 def moments_of(evidence: Evidence, totals: Floats, labels: Integers, weight: Floats) -> Moments:
-    """The loss of rows at their totals; each against the rest where so the model was fitted."""
+    """Loss of rows at their totals, with derivatives; one-against-rest if the model's link is."""
     if evidence.link != "ovr":
         return (LOGISTIC if totals.shape[1] == 1 else SOFTMAX).moments(totals, labels, weight)
     parts = [
@@ -154,5 +155,5 @@ def moments_of(evidence: Evidence, totals: Floats, labels: Integers, weight: Flo
 
 
 def row_weights(sample: Sample) -> Floats:
-    """One for each row where none were given."""
+    """Weight of each row; 1 if no weights were given."""
     return np.ones(len(sample.labels)) if sample.weight is None else sample.weight

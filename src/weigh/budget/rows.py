@@ -19,18 +19,18 @@ from weigh.parameters import is_count
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """A sample, and the parameters with which its columns are read."""
+    """A sample, and the parameters for reading its columns."""
 
     sample: Sample
     given: Mapping[str, Any]
-    groups: Mapping[str, Any] = field(default_factory=dict)  # of categories, as `bins` has them
-    numbers: frozenset[str] = frozenset()  # the columns that are cut
+    groups: Mapping[str, Any] = field(default_factory=dict)  # groups of categories, as in `bins`
+    numbers: frozenset[str] = frozenset()  # numeric columns
 
     @classmethod
     def read(cls, model: Any, X: Any, y: Any, sample_weight: Any = None) -> Rows:
-        """Rows with the columns that a fitted model reads."""
+        """Read the columns that a fitted model uses."""
         if not isinstance(model, EvidenceModel):
-            evidence_of(model)  # which says why a model of numbers, or a stranger, has none
+            evidence_of(model)  # raises an error that says why it has no tables
             kind = type(model).__name__
             raise ValueError(f"expected a fitted classifier of this package, got {kind}")
         names = model._column_names()
@@ -50,18 +50,18 @@ class Rows:
         return cls(own, model.get_params(deep=False), groups, numbers)
 
     def take(self, rows: Any) -> Rows:
-        """Some of the rows."""
+        """Select some of the rows."""
         return replace(self, sample=self.sample.take(rows))
 
     def take_places(self, places: Integers) -> Rows:
-        """Rows by number, some of them perhaps more than once."""
+        """Select rows by number; numbers may occur more than once."""
         own = self.sample
         weight = None if own.weight is None else own.weight[places]
         taken = replace(own, table=own.table.rows(places), labels=own.labels[places], weight=weight)
         return replace(self, sample=taken)
 
     def fine(self, model: Any) -> EducatedNB:
-        """The model itself where it is an EducatedNB without pairs; or one fitted in its place."""
+        """Return the model if it is an EducatedNB without pairs; otherwise fit one."""
         plain = isinstance(model, EducatedNB) and all(
             isinstance(table.feature, Feature) for table in model.evidence_
         )
@@ -70,7 +70,7 @@ class Rows:
     def fit(
         self, names: Sequence[str], bins: Mapping[str, Any] | None = None, pairs: int = 0
     ) -> EducatedNB:
-        """EducatedNB on some columns: finely cut, or on given levels."""
+        """Fit EducatedNB on some columns, with fine bins or given ones."""
         parameters = self._parameters(names, ("max_levels",) if bins is None else ())
         levels = self._fine(names) if bins is None else {name: bins[name] for name in names}
         learner = EducatedNB(bins=levels, pairs=pairs, **parameters)
@@ -78,23 +78,23 @@ class Rows:
         return learner._fit_sample(replace(self.sample, table=table))
 
     def _fine(self, names: Sequence[str]) -> Any:
-        """Fine bins; groups of categories stay, which may be codes that look like numbers."""
+        """Fine bins of numeric columns; groups of categories are kept, as they may look numeric."""
         groups = {name: self.groups[name] for name in names if name in self.groups}
         cut = {name: "fine" for name in names if name in self.numbers}
         return {**cut, **groups} if groups else "fine"
 
     def _parameters(self, names: Sequence[str], more: Iterable[str]) -> dict[str, Any]:
-        """The parameters that were given, of the columns that are left."""
+        """Parameters of the given model, restricted to some columns."""
         every = ("categorical_features", "missing", "special_values", "monotonic_cst", *more)
         known = {name: self.given[name] for name in every if self.given.get(name) is not None}
         codes = known.get("special_values")
         kept = {name: self._kept(value, names) for name, value in known.items()}
         if codes is not None and not isinstance(codes, Mapping):
-            kept["special_values"] = codes  # of all columns, and no list of these
+            kept["special_values"] = codes  # codes for all columns, not a list of columns
         return kept | {"class_prior": self.given.get("class_prior")}
 
     def _kept(self, value: Any, names: Sequence[str]) -> Any:
-        """A parameter by column, without those that are not left; or one for all columns."""
+        """Restrict a parameter that is given by column; return one for all columns as it is."""
         every = self.sample.table.names
         if isinstance(value, str) or not isinstance(value, Iterable):
             return value
@@ -103,6 +103,6 @@ class Rows:
             return {name: spelt[name] for name in names if name in spelt}
         listed = [*value]
         if len(listed) == len(every) and not any(isinstance(item, str) for item in listed):
-            return [listed[every.index(name)] for name in names]  # a mask, or an entry for each
+            return [listed[every.index(name)] for name in names]  # one entry per column
         named = {every[item] if is_count(item) else item for item in listed}
         return [name for name in names if name in named]

@@ -1,10 +1,10 @@
-"""A smaller model: its features, then its levels, then all weights fitted together again.
+"""`simplify`: choose features, then merge levels, then refit all weights together.
 
-Of the features the cheapest table is removed, again and again. What a removal costs follows from
-the loss to second order, which is right near the model that it was worked out for. So it is worked
-out anew near the small model that was found, with every table that this one lacks at zero: a table
-that was removed too early can come back. Of the sets of features that are found this way the one of
-least leave-one-out loss is kept.
+Features are chosen by backward elimination: the table whose removal raises the loss least is
+removed, again and again. The increase comes from a second-order approximation, which is accurate
+only near the model where it was computed. So the approximation is computed again at the small model
+that was found, with the weights of removed tables at zero; a table removed too early can come back.
+Of the sets of features found this way, the one with the lowest leave-one-out loss is kept.
 """
 
 from __future__ import annotations
@@ -26,15 +26,16 @@ from weigh.evidence import Evidence, record
 from weigh.parameters import is_count
 
 ROUNDS = 5
-"""The loss is worked out anew so often at the most."""
+"""Largest number of times that the approximation is computed again."""
 
 FEW = 2
-"""Up to so many features, what each tells alone is a start as well: removals do not find it."""
+"""Up to this many features, the search also starts from the features with the highest information
+value, which backward elimination can miss."""
 
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """All features on few levels each, and the order in which tables are removed."""
+    """All features with few levels each, and the order in which tables are removed."""
 
     rows: Rows
     levels: int
@@ -44,13 +45,13 @@ class Ranking:
 
     @classmethod
     def of(cls, evidence: Evidence, rows: Rows, levels: int) -> Ranking:
-        """Fit all features that fit into so many levels, and remove one after the other."""
+        """Fit all features that need at most `levels` levels, and remove one after the other."""
         bins = coarsen_tables(without_copies(usable(evidence, levels), rows), rows, levels)
         coarse = rows.fit([*bins], bins).evidence_
         return cls(rows, levels, bins, coarse, _remove(coarse, rows, taught=True))
 
     def best(self, most: int) -> tuple[str, ...]:
-        """So many features, in the order of the table."""
+        """Best `most` features, in the order of the table."""
         if most >= len(self.order):
             return self._last(self.order, most)
         tried: dict[tuple[str, ...], float] = {}
@@ -61,7 +62,7 @@ class Ranking:
     def _improve(
         self, chosen: tuple[str, ...], most: int, tried: dict[tuple[str, ...], float]
     ) -> None:
-        """Work the removals out anew near each set of features, and keep what each set costs."""
+        """Repeat the elimination near each set found; store the loss of each set in `tried`."""
         for _ in range(ROUNDS):
             if chosen in tried:
                 return
@@ -72,7 +73,7 @@ class Ranking:
 
     @property
     def _alone(self) -> tuple[str, ...]:
-        """The features in the order of how well each separates the classes alone, best last."""
+        """Features by ascending information value."""
         tables = sorted(
             self.evidence, key=lambda table: float(np.nan_to_num(table.information_value))
         )
@@ -84,7 +85,7 @@ class Ranking:
 
 
 def usable(evidence: Evidence, levels: int) -> Evidence:
-    """The tables that can be had with so many levels: special codes and missing take one each."""
+    """Keep the tables that can have `levels` levels; special codes and missing take one each."""
     own = tuple(table for table in evidence if _fits(table.feature, levels))
     if not own:
         raise ValueError(
@@ -95,12 +96,12 @@ def usable(evidence: Evidence, levels: int) -> Evidence:
 
 
 def without_copies(evidence: Evidence, rows: Rows) -> Evidence:
-    """The tables but those whose levels say of every row what an earlier table says."""
+    """Leave out tables whose levels divide the rows exactly as those of an earlier table."""
     seen: set[bytes] = set()
     kept = []
     for table, places in zip(evidence, places_of(evidence, rows.sample), strict=True):
         _, first, inverse = np.unique(places, return_index=True, return_inverse=True)
-        told = first[inverse].tobytes()  # each level by the first row that has it
+        told = first[inverse].tobytes()  # each level named by its first row
         if told not in seen:
             kept.append(table)
         seen.add(told)
@@ -116,7 +117,7 @@ def _fits(feature: Any, levels: int) -> bool:
 
 
 def coarsen_tables(evidence: Evidence, rows: Rows, levels: int) -> dict[str, Any]:
-    """Each table by itself on so many levels, as the parameter `bins`."""
+    """Merge each table by itself into at most `levels` levels; return the parameter `bins`."""
     quadratic, groups = Quadratic.at(evidence, rows.sample, taught=True), []
     for table, span in zip(evidence, quadratic.spans, strict=True):
         curvature = np.diagonal(quadratic.hessian, axis1=1, axis2=2)[:, span].mean(axis=0)
@@ -131,7 +132,7 @@ def _remove(evidence: Evidence, rows: Rows, taught: bool = False) -> tuple[str, 
 
 
 def _within(whole: Evidence, small: Evidence) -> Evidence:
-    """A small model as one with all tables, those that it lacks at zero."""
+    """Extend a small model to all tables; those that it does not have get weights of zero."""
     tables = [
         replace(t, by_class=small[t.name].by_class if t.name in small else 0 * t.by_class)
         for t in whole
@@ -141,7 +142,7 @@ def _within(whole: Evidence, small: Evidence) -> Evidence:
 
 @dataclass(frozen=True)
 class Budget:
-    """What a model may have: features, levels in a table and in all tables, pairs, points."""
+    """Largest numbers of features, levels per table and in all, pairs and points of a model."""
 
     features: int = 8
     levels: int = 6
@@ -175,9 +176,9 @@ def simplify(
 ) -> EducatedNB:
     """Fit the best model within a budget of features and levels, in whole points if asked.
 
-    Features are removed and levels are merged where that raises the loss least, to second order.
-    Then `EducatedNB` fits all remaining weights together. With `points`, each weight is a whole
-    number of points, found together for the least loss, to second order.
+    Features are removed and levels are merged such that the loss rises least, to second order. Then
+    `EducatedNB` fits all remaining weights together. With `points`, each weight is a whole number
+    of points; all points are chosen jointly for the lowest loss, to second order.
 
     Parameters
     ----------
@@ -238,7 +239,7 @@ def simplify(
 def shrink(
     rows: Rows, fine: EducatedNB, budget: Budget, ranking: Ranking | None = None
 ) -> EducatedNB:
-    """The best model within a budget, from one that is finely cut."""
+    """Fit the best model within a budget, from one with fine bins."""
     names = choose_features(rows, fine.evidence_, budget, ranking)
     whole = {*names} == {*fine.evidence_.names}
     bins = choose_bins(rows, (fine if whole else rows.fit(names)).evidence_, budget)
@@ -247,7 +248,7 @@ def shrink(
 
 
 def _round(rows: Rows, small: EducatedNB, points: int) -> EducatedNB:
-    """The model with whole points; tables that must be monotone are rounded alone."""
+    """Round the weights to whole points; tables with a monotone constraint are only rounded."""
     sample = replace(rows.sample, table=rows.sample.table.select(small._column_names()))
     orders = small.monotonic_cst or {}
     held = frozenset(orders if isinstance(orders, Mapping) else small.evidence_.names)
@@ -260,7 +261,7 @@ def _round(rows: Rows, small: EducatedNB, points: int) -> EducatedNB:
 def choose_features(
     rows: Rows, evidence: Evidence, budget: Budget, ranking: Ranking | None
 ) -> tuple[str, ...]:
-    """The features within a budget, each of which needs room for two levels at least."""
+    """Choose the features within a budget; each needs at least two levels."""
     own = without_copies(usable(evidence, budget.levels), rows)
     total = budget.total_levels
     most = budget.features if total is None else min(budget.features, total // 2)
@@ -270,7 +271,7 @@ def choose_features(
 
 
 def choose_bins(rows: Rows, evidence: Evidence, budget: Budget) -> dict[str, Any]:
-    """The levels of each feature, as the parameter `bins`; features of one level are left out."""
+    """Choose the levels of each feature, as the parameter `bins`; omit features with one level."""
     evidence = usable(evidence, budget.levels)
     quadratic = Quadratic.at(evidence, rows.sample, taught=True)
     left = fit_into(quadratic, [Shape.of(feature) for feature in evidence.features], budget)
@@ -281,7 +282,7 @@ def choose_bins(rows: Rows, evidence: Evidence, budget: Budget) -> dict[str, Any
 
 
 def fit_into(quadratic: Quadratic, shapes: Sequence[Shape], budget: Budget) -> list[int]:
-    """The tables that are left where codes and missing alone take more levels than there are."""
+    """Remove tables until special codes and missing levels fit into `total_levels`."""
     left, order = [*range(len(shapes))], quadratic.eliminate()
     while sum(shapes[j].fixed + 1 for j in left) > (budget.total_levels or np.inf):
         left.remove(order.pop(0))
