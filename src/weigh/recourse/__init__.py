@@ -1,7 +1,7 @@
-"""The smallest changes of a case that cross a cut-off.
+"""Recourse: the smallest changes of a case that cross a cut-off.
 
-changes   a row, the cheapest change of some of its columns, and the levers that result
-search    `levers`: which sets of columns are tried, and which values they may take
+changes   a case, the cheapest change of a given set of columns, and the result
+search    `levers`: the sets of columns to try, and the values that they may take
 """
 
 from weigh.recourse.changes import Change, Lever, Levers

@@ -1,4 +1,4 @@
-"""A case, the changes that it may undergo, and the cheapest that cross a cut-off."""
+"""A case, the allowed changes of its columns, and the cheapest that cross a cut-off."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from weigh.sheet import find_class
 
 @dataclass(frozen=True)
 class Change:
-    """A column that changes: its value before, and the nearest one of the level that is needed."""
+    """Change of one column: its value before, and the nearest value of the new level."""
 
     column: str
     before: Value
@@ -34,16 +34,16 @@ class Change:
 
     @property
     def was(self) -> str:
-        """The value before as people read it: 0 for 0.0."""
+        """Value before the change, as text: 0 for 0.0."""
         whole = isinstance(self.before, float) and self.before.is_integer()
         return f"{self.before:.0f}" if whole else label(self.before)
 
 
 @dataclass(frozen=True)
 class Lever:
-    """Changes that together cross the cut-off, and the probability (and score) that they lead to.
+    """Changes that together cross the cut-off, and the resulting probability (and score).
 
-    `cost` is what was made as small as possible.
+    `cost` is the total cost of the changes, which was minimised.
     """
 
     changes: tuple[Change, ...]
@@ -52,20 +52,20 @@ class Lever:
     score: int | None = None
 
     def apply(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """The row with these changes made."""
+        """Row with these changes applied."""
         return {**row, **{change.column: change.after for change in self.changes}}
 
 
 @dataclass(frozen=True, repr=False)
 class Levers(Shown):
-    """The smallest changes that cross a cut-off, the smallest first; empty where there are none."""
+    """Changes that cross a cut-off, the smallest first; empty if there are none."""
 
     pos_label: Any
     cut_off: float
     probability: float
     items: tuple[Lever, ...]
     score: int | None = None
-    crossed: bool = False  # whether the case is past the cut-off as it is
+    crossed: bool = False  # whether the case is past the cut-off unchanged
     backend: str | None = None
 
     def __iter__(self) -> Iterator[Lever]:
@@ -86,7 +86,7 @@ class Levers(Shown):
         return kept | {"levers": levers}
 
     def to_frame(self) -> Any:
-        """One row per change: the lever's place, column, before, after, and what it leads to."""
+        """One row per change: number of the lever, column, before, after, probability and cost."""
         rows = [
             (k, change, lever) for k, lever in enumerate(self.items, 1) for change in lever.changes
         ]
@@ -128,22 +128,23 @@ class Levers(Shown):
 
 
 MOST_ROWS = 200_000
-"""Cases of one set of columns that are tried where their weights do not simply add up."""
+"""Largest number of combinations of values that are scored one by one for a set of columns, if
+their weights are not additive."""
 
 
 @dataclass(frozen=True, eq=False)
 class Options:
-    """The values that a column may take, what each costs, and their levels as people read them."""
+    """Values that a column may take, the cost of each, and their levels as text."""
 
     name: str
     before: Value
     values: list[Value]
     costs: Floats
     texts: list[str]
-    gains: Floats | None  # what each adds to the total, where the column's weights simply add up
+    gains: Floats | None  # change of the total; None if it depends on other columns
 
     def keep(self, kept: Any) -> Options:
-        """Some of the options."""
+        """Select some of the options."""
         gains = None if self.gains is None else self.gains[kept]
         values, texts = ([own[i] for i in kept] for own in (self.values, self.texts))
         return Options(self.name, self.before, values, self.costs[kept], texts, gains)
@@ -151,20 +152,20 @@ class Options:
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A row, what it reads now, and what is wanted of it."""
+    """A row with its total, and the total needed to cross the cut-off for the wanted class."""
 
     evidence: Evidence
     inputs: tuple[Input, ...]
     row: dict[str, Value]
-    sign: float  # of the total for the class that is wanted
-    need: float  # the total for it at the cut-off
+    sign: float  # +1 or -1: times the model's total gives that for the wanted class
+    need: float  # total for the wanted class at the cut-off
     total: float
     pos_label: Any
     cut_off: float
 
     @classmethod
     def read(cls, model: Any, row: Any, pos_label: Any, cut_off: Any) -> Case:
-        """A row as a model sees it."""
+        """Read a row for a model, with its total and the cut-off."""
         evidence = evidence_of(model_of(model))
         if len(evidence.classes) != 2 or evidence.event_model == "counts":
             raise ValueError("levers need a model of two classes with columns as features")
@@ -190,11 +191,11 @@ class Case:
 
     @property
     def crossed(self) -> bool:
-        """Whether the row is past the cut-off as it is."""
+        """Whether the row is past the cut-off unchanged."""
         return self.total >= self.need
 
     def totals(self, changes: Mapping[str, list[Value]]) -> Floats:
-        """The total for the class that is wanted, of the row with each of these changes."""
+        """Total for the wanted class after each of the changes."""
         size = len(next(iter(changes.values())))
         rows = []
         for k in range(size):
@@ -204,7 +205,7 @@ class Case:
         return np.asarray(self.sign * self.evidence.total(table)[:, 0])
 
     def cheapest(self, chosen: tuple[Options, ...]) -> Lever | None:
-        """The cheapest change of exactly these columns that crosses, the furthest of equals."""
+        """Cheapest change of exactly these columns that crosses; if tied, the largest total."""
         costs = _add_up([option.costs for option in chosen])
         if all(option.gains is not None for option in chosen):
             totals = self.total + _add_up([option.gains for option in chosen])  # type: ignore[misc]
@@ -242,7 +243,7 @@ class Case:
         return units.total(self.sign * total) if units.are_points else None
 
     def result(self, items: tuple[Lever, ...]) -> Levers:
-        """What was found."""
+        """Collect the levers found into a result."""
         return Levers(
             self.pos_label,
             self.cut_off,
@@ -255,7 +256,7 @@ class Case:
 
 
 def _add_up(parts: list[Floats]) -> Floats:
-    """Every sum of one number of each part, as a grid."""
+    """Grid of all sums of one number from each part."""
     found = np.zeros(())
     for part in parts:
         found = found[..., None] + part

@@ -1,4 +1,4 @@
-"""levers: the smallest changes of a case that cross a cut-off, and what may change."""
+"""`levers`: search for the smallest changes of a case that cross a cut-off."""
 
 from __future__ import annotations
 
@@ -36,14 +36,15 @@ def levers(
 
         cost = sum over changed columns of costs[column] (1 + share of training rows passed)
 
-    The share counts rows whose level lies between the old and the new one; for categories it is 0.
-    For every set of up to `most` columns the cheapest change that crosses is found. A set is left
-    out if some of its columns are enough. The search is exact, also with pairs of features.
+    The share counts training rows whose level lies between the old and the new one; it is 0 for
+    categories without an order. For every set of up to `most` columns, the cheapest change that
+    crosses is found. A set is left out if changing fewer of its columns is enough. The search is
+    exact, also with pairs of features.
 
     Parameters
     ----------
     model : classifier of two classes or Scorecard
-        With tables of weights.
+        Fitted model with tables of weights.
     row : mapping or table of one row
         The case.
     may_change : list or dict
@@ -90,7 +91,7 @@ def levers(
 
 
 def read_options(case: Case, may_change: Any, costs: Mapping[str, float]) -> list[Options]:
-    """The options of every column that may change and can."""
+    """Options of every column that may change and has other values."""
     if isinstance(may_change, str) or not isinstance(may_change, Iterable):
         raise ValueError(f"may_change must list columns, got {may_change!r}")
     asked = may_change if isinstance(may_change, Mapping) else dict.fromkeys(may_change, "any")
@@ -140,7 +141,7 @@ def _no_rule(source: Input, rule: Any) -> ValueError:
 
 
 def _read_values(source: Input, rule: Any) -> list[Value]:
-    """The values that a list gives; one that the model has no level for is no change to advise."""
+    """Read a list of allowed values; raise an error for one that has no level in the model."""
     if isinstance(rule, Mapping) or not isinstance(rule, Iterable):
         raise _no_rule(source, rule)
     found = [canonical(value) for value in rule]
@@ -161,7 +162,7 @@ def _read_values(source: Input, rule: Any) -> list[Value]:
 
 
 def _list_values(source: Input, before: Value) -> list[Value]:
-    """A value of every level but the one that the row has: the nearest one of an interval."""
+    """One value of every other level; for an interval, the value nearest to that of the row."""
     if not source.is_numeric:
         return [value for value in source.values if value != before]
     cuts, now = source.cuts, before if isinstance(before, int | float) else None
@@ -205,7 +206,7 @@ def _one_way(source: Input, values: list[Value], before: Value, rule: str) -> li
 def _passed(
     case: Case, source: Input, before: Value, values: list[Value]
 ) -> tuple[Floats, list[str]]:
-    """The share of training rows between the old level and each new one, and the new levels."""
+    """Share of training rows between the old level and each new one, and labels of the new ones."""
     table = next(
         (t for t in case.evidence if t.feature.parts == (t.feature,) == (source.first,)), None
     )
@@ -224,7 +225,7 @@ def _passed(
 
 
 def _place(feature: Feature, value: Value) -> int:
-    """The level of a value in a feature that reads the column."""
+    """Level number of a value in a feature."""
     if value is NOT_KNOWN:
         return feature.no_level
     table = match(read([{feature.name: value}]), (feature.name,), True, "levers")
@@ -233,7 +234,7 @@ def _place(feature: Feature, value: Value) -> int:
 
 
 def _stands_alone(case: Case, source: Input) -> bool:
-    """Whether what the column adds to the total depends on no other column."""
+    """Whether the contribution of the column to the total depends on no other column."""
     evidence = case.evidence
     if evidence.attenuation is not None or evidence.recalibration is not None:
         return False
@@ -242,7 +243,7 @@ def _stands_alone(case: Case, source: Input) -> bool:
 
 
 def _best(costs: Floats, gains: Floats) -> list[int]:
-    """Options that gain more than any that cost no more."""
+    """Indices of the options that are not dominated: any that costs no more gains less."""
     order = np.lexsort((-gains, costs))
     kept, most = [], -np.inf
     for k in order.tolist():

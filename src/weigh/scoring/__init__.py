@@ -1,7 +1,7 @@
-"""Scores beside the rows they are of: in memory, batch by batch, and into files.
+"""Scores of tables: in memory, batch by batch, and written to files.
 
-tables       a table with its scores beside it
-files        scores into files, table after table
+tables       a table with its scores as further columns
+files        writes scores to files, table after table
 """
 
 from weigh.scoring.files import escape_formulas, json_rows, write_lines, write_scores

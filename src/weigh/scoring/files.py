@@ -1,4 +1,4 @@
-"""Scores into files, table after table: Parquet, CSV, lines of JSON, or a folder."""
+"""Write scores to files, table after table: Parquet, CSV, JSON Lines, or a folder."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from pyarrow import compute, csv, parquet
 from weigh.writing import make_folder, open_whole
 
 PART = 1 << 22
-"""Rows of one file of a folder."""
+"""Largest number of rows in one file of a folder."""
 
 
 FORMULA = r"^[=+\-@\t\r]"
-"""How text begins that a spreadsheet runs as a formula."""
+"""Beginnings of text that a spreadsheet would run as a formula."""
 
 
 def write_scores(tables: Iterable[Any], path: str, spreadsheet: bool = False) -> int:
-    """Write tables one after the other; return how many rows there were.
+    """Write tables one after the other; return the number of rows.
 
     A path that ends in .parquet, .csv or .tsv (or .csv.gz) is a file, `-` standard output, anything
     else a folder of Parquet files. `spreadsheet` puts an apostrophe before text that a spreadsheet
@@ -59,7 +59,7 @@ def escape_formulas(table: Any) -> Any:
 
 
 def write_lines(tables: Iterable[Any], path: str) -> int:
-    """Write tables one after the other as lines of JSON; return how many rows there were."""
+    """Write tables one after the other as JSON Lines; return the number of rows."""
 
     def lines(table: Any) -> Iterator[str]:
         for row in json_rows(table):
@@ -81,7 +81,7 @@ def _write_text(tables: Iterable[Any], file: Any, lines: Callable[[Any], Iterabl
 
 
 def json_rows(table: Any) -> list[dict[str, Any]]:
-    """Rows for JSON, which has neither NaN nor infinity."""
+    """Rows as dicts for JSON, without NaN and infinity, which JSON does not have."""
 
     def value(cell: Any) -> Any:
         return None if isinstance(cell, float) and cell - cell != 0 else cell

@@ -1,4 +1,4 @@
-"""A table with its scores beside it: in memory, or part by part."""
+"""Tables with their scores as further columns: in memory, or part by part."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def score_table(
     keep : list of str, optional
         Columns of X to keep beside the scores. Default: all, or none in a file.
     reasons : int, default=0
-        Number of the heaviest features of each row to name, with their weights; of a scorecard,
-        those that cost most points.
+        Number of features to name per row, with their weights: those with the largest absolute
+        weights or, for a scorecard, those that cost most points.
     spreadsheet : bool, default=False
         Whether, in a file, an apostrophe protects text that a spreadsheet would run as a formula:
         text that begins with `=`, `+`, `-`, `@`, a tab or a carriage return.
@@ -117,7 +117,7 @@ def score_table(
 
 
 def _refuse_exposure(model: Any, exposure: Any) -> None:
-    """Spark estimates for one unit of exposure and an offset of zero: others are refused."""
+    """Raise an error for exposure or offset on Spark, where estimates are per unit of exposure."""
     learnt = getattr(model, "_learnt", None)
     recorded = exposure is None and getattr(learnt, "exposure", None) is not None
     asked = exposure is not None and not (is_number(exposure) and exposure == 1)
@@ -130,7 +130,7 @@ def _refuse_exposure(model: Any, exposure: Any) -> None:
 
 
 def with_times(model: Any, given: dict[str, Any], times: Any) -> dict[str, Any]:
-    """What is given to a model of times to an event; others refuse times."""
+    """Add `times` to the arguments of a survival model; raise an error for other models."""
     if times is None:
         return given
     if not hasattr(model, "predict_survival"):
@@ -142,7 +142,7 @@ def with_times(model: Any, given: dict[str, Any], times: Any) -> dict[str, Any]:
 
 
 def score_columns(model: Model, table: Table) -> dict[str, Any]:
-    """What a model says of every row of a table, as columns."""
+    """Predictions for every row of a table, as columns."""
     return model._score_columns(table)
 
 
@@ -154,7 +154,7 @@ def _with_given(
 
 
 def _with_reasons(n: int) -> Columns:
-    """Scores, and the reasons of each row."""
+    """Function that returns the scores and `n` reasons of each row, as columns."""
     if not n:
         return score_columns
 
@@ -179,9 +179,9 @@ def score_parts(
     columns: Columns = score_columns,
     given: dict[str, Any] | None = None,
 ) -> Iterator[Any]:
-    """The scores of a table, or other columns of it, part by part, as Arrow has it.
+    """Yield the scores of a table, or other columns computed from it, as Arrow tables, in parts.
 
-    `given` holds the exposure and offset of estimates, or the times of survival.
+    `given` holds the exposure and offset of a regressor, or the times of a survival model.
     """
     table = read(X)
     beside = [name for name in (given or {}).values() if isinstance(name, str)]
@@ -210,14 +210,14 @@ def _join(kept: dict[str, Any], scores: dict[str, Any]) -> Any:
 
 
 def _is_empty(field: Any, kept: dict[str, Any]) -> bool:
-    """Whether it is a column of reasons of which these rows have none."""
+    """Whether the field is a column of reasons that is empty for these rows."""
     return pa.types.is_null(field.type) and field.name not in kept
 
 
 def _beside(
     model: Any, table: Table, frame: Any, keep: Sequence[str] | None, columns: Columns
 ) -> Any:
-    """The scores of a table in memory, in its own library."""
+    """Scores of a table in memory, in the dataframe library of the table."""
     scores = columns(model, table)
     if not is_dataframe(frame):
         return _join(_kept(table, _check(table, keep or ())), scores)
