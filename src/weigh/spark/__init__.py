@@ -1,7 +1,7 @@
-"""Spark DataFrames: counted, dealt into folds and scored on the cluster.
+"""Spark DataFrames: counts, folds and scores, computed on the cluster.
 
-No other package imports pyspark. It registers with `frames`, which imports it when a Spark
-DataFrame is first used.
+No other package imports pyspark. This package registers with `frames`, which imports it when a
+Spark DataFrame is first used.
 
     passes    sums of a statistic over partitions, merged in a fixed order
     labels    columns of class labels, weights and folds

@@ -41,12 +41,12 @@ Weights: TypeAlias = dict[tuple[tuple[type, Value], ...], float]
 
 
 def refuse_local(why: str) -> NoReturn:
-    """Raise an error: rows stay on the cluster; it says what to do instead."""
+    """Raise an error that says that rows stay on the cluster, and what to do instead."""
     raise ValueError(STAYS.format(why))
 
 
 class OnCluster:
-    """Stands for labels and weights on the cluster; any use here raises an error with advice."""
+    """Placeholder for labels and weights on the cluster; local use raises an error with advice."""
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         refuse_local("this learner needs all rows at once")
@@ -63,7 +63,7 @@ class Roles:
     target: str
     weight: str | None = None
     folds: str | None = None
-    classes: Any = None  # None until they are found
+    classes: Any = None  # None before the first pass
     counts: Any = None  # weight of each class, in the first pass
     groups: tuple[Value, ...] = ()  # the folds
     group_counts: Any = None  # the weight of each fold and class
@@ -135,7 +135,7 @@ def with_classes(roles: Roles, found: Weights, classes: Any) -> Roles:
 
 
 def _code(values: Sequence[tuple[type, Value]]) -> Codes:
-    """Code values by the distinct ones."""
+    """Integer codes of values, and the distinct values."""
     places = {value: i for i, value in enumerate(dict.fromkeys(values))}
     codes = np.array([places[value] for value in values])
     return Codes(codes, tuple(value for _, value in places))
@@ -235,7 +235,7 @@ def _check_labels(values: tuple[Value, ...], used: Integers, roles: Roles) -> No
 def check_classes(seen: Floats, roles: Roles) -> None:
     """Raise an error if the weights of the classes differ from those of the first pass.
 
-    A tolerance is needed, as the rounding of fractional weights depends on the size of batches.
+    A tolerance is needed, because the rounding of fractional weights depends on the batch size.
     """
     if not np.allclose(seen, roles.counts, rtol=1e-9, atol=0):
         k = int(np.argmax(np.abs(seen - roles.counts)))

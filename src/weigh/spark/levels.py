@@ -1,4 +1,4 @@
-"""The level of each row in each feature, as native Spark columns of level numbers (places)."""
+"""Native Spark columns with the level number (place) of each row in each feature."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def find_places(frame: Any, features: Sequence[Feature | Cross], columns: dict[s
 
 
 def _join(frame: Any, feature: Feature | Cross, j: int) -> tuple[Any, Any]:
-    """Level number of a feature, from those of its parts."""
+    """Level number of a feature; for a pair of columns, from the level numbers of the two."""
     if isinstance(feature, Feature):
         return frame, F.col(f"q{j}_0")
     width = len(feature.parts[1].levels) + 1

@@ -58,7 +58,7 @@ def deal_parts(
     numbers: dict[int, Integers], cv: Any, random_state: Any, of: int | None = None
 ) -> Dealer:
     """Make a dealer of folds, from the number of rows by partition and class."""
-    # Not at start-up: executors import this module and need no scikit-learn, which takes longest.
+    # Imported here, because executors import this module, and loading scikit-learn is slow.
     from sklearn.utils import check_random_state
 
     if not isinstance(cv, int | np.integer) or cv > MOST_FOLDS:
@@ -102,7 +102,7 @@ class SparkRows:
     roles: Roles
     n_rows: int = 0
     numbers: dict[int, Integers] = field(default_factory=dict)  # rows by partition and class
-    dealer: Dealer | Literal["sample"] | None = None  # where the groups of rows come from
+    dealer: Dealer | Literal["sample"] | None = None  # gives the group of each row
     far: bool = True
     passes: Passes = field(default_factory=Passes)
 
@@ -146,7 +146,7 @@ class SparkRows:
         return Dealt(replace(self, dealer=dealer), fold_roles(dealer.n_folds))
 
     def grouped(self) -> SparkRows:
-        """Copy in the groups into which the sample was dealt."""
+        """Copy with the groups that the sample assigns to rows."""
         return replace(self, dealer="sample")
 
     def here(self) -> CodedRows:

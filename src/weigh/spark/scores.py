@@ -41,7 +41,7 @@ def attenuated(weights: Any, prior: float, rule: Attenuation, answers: Any, k: i
 def recalibrate(frame: Any, curve: Curve) -> Any:
     """Recalibrate the log odds t0 of a frame, as `Curve.apply` does.
 
-    Each step is a column of its own, as nested expressions would grow with every use.
+    Each step is a column of its own, because nested expressions would grow with every use.
     """
     frame = frame.withColumn(
         "piece", count_below(F.col("t0"), [p.upper for p in curve.pieces[:-1]])
@@ -62,7 +62,7 @@ def recalibrate(frame: Any, curve: Curve) -> Any:
 
 
 def score_frame(model: Any, frame: Any, keep: Sequence[str] | None, reasons: int) -> Any:
-    """Add what a model says of every row to a DataFrame.
+    """Add the predictions of a model for every row to a DataFrame.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def score_frame(model: Any, frame: Any, keep: Sequence[str] | None, reasons: int
         Columns to keep, before the new ones; None keeps all.
     reasons : int
         Number of reasons per row, as in `weigh.reasons`: the features with the largest absolute
-        weights, or of a scorecard those that cost most points.
+        weights or, for a scorecard, those that cost most points.
     """
     formula = _read_formula(model)
     scorer = _Scorer(formula, min(reasons, len(formula.terms)))
@@ -147,7 +147,7 @@ class _Scorer:
         return frame.select(*kept, *self._told(totals), *reasons)
 
     def _told(self, totals: list[Any]) -> list[Any]:
-        """What the model says: a class or score, totals and probabilities, or an estimate."""
+        """Prediction columns: a class or score, totals and probabilities, or an estimate."""
         formula = self.formula
         if formula.estimates:
             return [F.exp(totals[0]) if formula.link == "log" else totals[0]]
@@ -170,7 +170,7 @@ class _Scorer:
         return sums
 
     def _weight(self, j: int, k: int) -> Any:
-        """Weight of a term, for one total, at the row's level; 0 where it has none."""
+        """Weight of table j for total k at the row's level; 0 if the level is not known."""
         weights = [row[k] for row in self.formula.terms[j].weights]
         return listed([*weights, 0.0])[F.col(f"p{j}")]
 
@@ -203,7 +203,7 @@ class _Scorer:
     def _reasons(self) -> list[Any]:
         """Reasons and their weights, by descending absolute weight; ties in order of features.
 
-        Of a scorecard, reasons and their costs, by descending cost.
+        For a scorecard: reasons and their costs in points, by descending cost.
         """
         items, costs = [], self.formula.costs
         for j, term in enumerate(self.formula.terms):

@@ -1,7 +1,7 @@
 """Time to an event, in discrete time: a binary model of the hazard of each period.
 
-outcomes  events, durations and entries, and times to predict, as they are given and checked
-periods   the periods of follow-up, one row for each row and period at risk, and their model
+outcomes  reads and checks events, durations and entries, and the times to predict
+periods   periods of follow-up, one row per row and period at risk, parameters of the hazard model
 learner   `EducatedSurvival`
 """
 

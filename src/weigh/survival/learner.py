@@ -53,7 +53,7 @@ class EducatedSurvival(TableEstimator):
     Attributes
     ----------
     evidence_ : Evidence
-        The prior and the tables of the hazard's log odds; one of them is that of the time.
+        The prior and the tables of the log odds of the hazard, including the table of the time.
     hazard_ : EducatedNB
         The model of the hazard, with the end of the period as a column.
     period_ends_ : ndarray
@@ -61,15 +61,15 @@ class EducatedSurvival(TableEstimator):
     horizon_ : float
         The longest duration of the training rows: survival is estimated until then.
     level_rows_ : ndarray of shape (levels, 2) or None
-        Training rows, censored and with the event: of all levels of the tables without the time,
-        table by table, and last of all rows. `weigh.drift` compares new rows with them. None if the
-        model was saved before fits counted them.
+        Numbers of censored training rows and of those with the event, for each level of the tables
+        without the time, table by table, and in the last row for all rows. `weigh.drift` compares
+        new rows with them. None if the model was saved by a release that did not count them.
 
     Notes
     -----
-    A row that is censored within a period counts for the share of it that it was observed for, as
-    the cumulative hazard of all rows is spread over the period. If every time of an event ends a
-    period, the model without features and without shrinkage is the estimator of Kaplan and Meier.
+    A row that is censored within a period has as its weight the share of the period's cumulative
+    hazard, estimated from all rows, up to the censoring time. If every time of an event ends a
+    period, the model without features and without shrinkage is the Kaplan-Meier estimator.
 
     Examples
     --------
@@ -135,10 +135,10 @@ class EducatedSurvival(TableEstimator):
         X : table
             Any dataframe, array or list of dicts, in memory.
         y : pair or triple of str, or structured array
-            The columns of X that hold the event (1 where it came, 0 where the row is censored), the
+            Names of the columns of X with the event (1 if it came, 0 if the row is censored), the
             duration and, optionally, the entry, before which the row was not observed: such as
-            ("died", "days"). Or a structured array with a field of truth values and one of
-            durations, as scikit-survival has it.
+            ("died", "days"). Or a structured array with a boolean field of events and a field of
+            durations, as in scikit-survival.
         sample_weight : array or str, optional
             Row weights, or the name of their column in X.
         """
@@ -182,7 +182,7 @@ class EducatedSurvival(TableEstimator):
         return self
 
     def _own_columns(self, learnt: Any) -> tuple[str, ...]:
-        """The columns of a table to predict: the time is none."""
+        """Columns of a table to predict, which has no time column."""
         return tuple(name for name in learnt.column_names[:-1])
 
     @property
@@ -200,7 +200,7 @@ class EducatedSurvival(TableEstimator):
 
     @property
     def hazard_(self) -> EducatedNB:
-        """The model of the hazard: a classifier of rows with the end of a period as a column."""
+        """Model of the hazard: a classifier whose rows have the end of the period as a column."""
         return EducatedNB.of(self._learnt, named=True)
 
     @property
@@ -210,7 +210,7 @@ class EducatedSurvival(TableEstimator):
 
     @property
     def _population(self) -> Evidence:
-        """The tables without the time, with the counts of rows in place of rows and periods."""
+        """Tables without the time, with counts of rows instead of counts of rows and periods."""
         if self.level_rows_ is None:
             raise ValueError(
                 f"this {type(self).__name__} was saved without the counts of its training rows, "
@@ -222,7 +222,7 @@ class EducatedSurvival(TableEstimator):
     # ------------------------------------------------------------ predicting
 
     def predict_survival(self, X: Any, times: Any) -> Floats:
-        """The probability that the event has not come by each of some times.
+        """Probability of survival: that the event has not come by each of some times.
 
         Parameters
         ----------
@@ -252,9 +252,9 @@ class EducatedSurvival(TableEstimator):
         return -np.expm1(self._logs(self._read(X)))
 
     def predict_median(self, X: Any) -> Floats:
-        """The time by which the event has come with probability one half.
+        """Median time to the event, by which it has come with probability one half.
 
-        It is infinite where survival is above one half at the last event of the training rows.
+        It is infinite if survival is above one half at the last event of the training rows.
         """
         logs, periods = self._logs(self._read(X)), self._periods
         passed = np.cumsum(logs, axis=1)
@@ -269,12 +269,12 @@ class EducatedSurvival(TableEstimator):
         return np.where(reached, periods.times[np.minimum(place, len(periods.times) - 1)], np.inf)
 
     def predict_risk(self, X: Any) -> Floats:
-        """The cumulative hazard by the end of the last period: larger where the event is sooner."""
+        """Cumulative hazard by the end of the last period; a larger risk means an earlier event."""
         return np.asarray(-self._logs(self._read(X)).sum(axis=1))
 
     def score(self, X: Any, y: Any) -> float:
         """The concordance index of `predict_risk`: 0.5 is chance, 1 is perfect."""
-        from weigh.metrics.survival import concordance  # a fit needs no measures
+        from weigh.metrics.survival import concordance  # not needed for a fit
 
         table, outcomes, _ = read_survival(X, y, None)
         if outcomes.entry.any():
@@ -286,7 +286,7 @@ class EducatedSurvival(TableEstimator):
         return concordance(outcomes.event, outcomes.duration, self.predict_risk(table))
 
     def _score_columns(self, table: Table, times: Any = None) -> dict[str, Any]:
-        """The median time, the risk and the survival to each of some times, as columns."""
+        """Median time, risk, and survival to each of some times, as columns."""
         rows = self._read(table)
         found = {"median": self.predict_median(rows), "risk": self.predict_risk(rows)}
         if times is None:
@@ -301,7 +301,7 @@ class EducatedSurvival(TableEstimator):
         return np.asarray(-np.logaddexp(0.0, np.column_stack(totals)))
 
     def _at_each(self, table: Table) -> Iterator[Table]:
-        """The rows in each period."""
+        """Yield the table of all rows once per period, with the end of the period as a column."""
         for end in self._periods.ends.tolist():
             yield table.with_numbers(self.time_name_, np.full(table.n_rows, end))
 
@@ -319,9 +319,9 @@ class EducatedSurvival(TableEstimator):
         row : mapping, sequence or table of one row
             The case. A mapping may leave out answers that are not known.
         time : float, optional
-            A time in the period to explain, above 0 and at most `horizon_`; after the last period,
-            that one. The sheet also has the probability of the event by then. Default: no period,
-            so that the time weighs nothing.
+            A time in the period to explain, above 0 and at most `horizon_`; a time after the last
+            period means the last period. The sheet also has the probability of the event by then.
+            Default: no period, so that the time weighs nothing.
         """
         return self._explain(self._read_one(row, "a balance sheet"), time)
 
@@ -342,7 +342,7 @@ class EducatedSurvival(TableEstimator):
         return replace(sheet, event_by=(f"{self.time_name_} = {time:.12g}", came))
 
     def _at_time(self, table: Table, time: float | None = None) -> Table:
-        """The rows in the period of a time, or the last one; without a time it is not known."""
+        """Table with the period of `time` as a column; without a time the period is not known."""
         value = np.nan if time is None else min(float(time), float(self._periods.ends[-1]))
         values = np.full(table.n_rows, value)
         return table.with_numbers(self.time_name_, values, known=time is not None)

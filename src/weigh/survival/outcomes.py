@@ -1,6 +1,6 @@
-"""Events, durations and entries: a structured array, or the names of columns.
+"""Read events, durations and entries from a structured array or from named columns.
 
-And the times that survival is asked at: numbers from 0 to the longest duration of training.
+Also checks the times to predict: numbers from 0 to the longest duration of the training rows.
 """
 
 from __future__ import annotations
@@ -18,38 +18,37 @@ from weigh.parameters import is_number
 
 ROLES = ("event", "duration", "entry")
 WORDS = {"no": 0.0, "yes": 1.0, "false": 0.0, "true": 1.0, "0": 0.0, "1": 1.0}
-"""What an event of text may hold, in upper or lower case."""
+"""Text values allowed in an event column, in upper or lower case."""
 
 
 @dataclass(frozen=True, eq=False)
 class Outcomes:
-    """What is known of each row: whether the event came, until when, and since when."""
+    """Whether each row had the event, its duration, and its entry into observation."""
 
     event: np.ndarray[Any, np.dtype[np.bool_]]
     duration: Floats
     entry: Floats
-    names: tuple[str, ...]  # of event and duration, and of entry where there is one
+    names: tuple[str, ...]  # of event, duration and, if given, entry
 
     @property
     def event_name(self) -> str:
-        """What the event is called."""
+        """Name of the event."""
         return self.names[0]
 
     @property
     def time_name(self) -> str:
-        """What the time is called."""
+        """Name of the duration."""
         return self.names[1]
 
     def rows(self, places: Integers) -> Outcomes:
-        """Some of the rows."""
+        """Select some of the rows."""
         return Outcomes(self.event[places], self.duration[places], self.entry[places], self.names)
 
 
 def read_outcomes(table: Table, y: Any, needs_event: bool = True) -> tuple[Table, Outcomes]:
-    """The features of a table and its outcomes: names of columns, or a structured array.
+    """Separate the features of a table from its outcomes: named columns, or a structured array.
 
-    Durations must be positive and above the entry, and some row must have the event if the model
-    needs it.
+    Durations must be positive and above the entry. If `needs_event`, some row must have the event.
     """
     columns: Sequence[Any]
     if getattr(getattr(y, "dtype", None), "names", None):
@@ -80,7 +79,7 @@ def read_outcomes(table: Table, y: Any, needs_event: bool = True) -> tuple[Table
 
 
 def _fields(y: Any) -> tuple[tuple[str, ...], list[Any]]:
-    """Of a structured array: that of truth values first, then the duration, then the entry."""
+    """Names and values of the fields of a structured array: event (bool), duration, entry."""
     names = sorted(y.dtype.names, key=lambda name: (y.dtype[name].kind != "b", name == "entry"))
     return tuple(names), [np.asarray(y[name], dtype=np.float64) for name in names]
 
@@ -97,7 +96,7 @@ def _numbers(table: Table, column: Any, told: str) -> Floats:
 
 
 def _event_words(table: Table, column: Any, told: str) -> Floats | None:
-    """An event of text, if every word says plainly whether it came; None if it is no text."""
+    """Read a text column of events, such as yes and no; None if the column is not text."""
     if not told.startswith(ROLES[0]) or column not in table.names:
         return None
     values = to_arrow(table.source(table.names.index(column))).to_pylist()
@@ -143,12 +142,12 @@ def _refuse(told: str, text: str) -> None:
 
 
 def _part(told: str) -> Parameter:
-    """The target, of which the first word tells the role."""
+    """Parameter named in an error message; the first word of `told` is its role."""
     return Parameter("y", part=told.split()[0])
 
 
 def check_times(times: Any, horizon: float) -> Floats:
-    """Times that survival can be predicted to."""
+    """Read the times to predict; raise an error for one outside 0 to the horizon."""
     found = np.atleast_1d(np.asarray(times))
     if found.dtype.kind not in "iuf" or found.ndim != 1 or not found.size:
         told = f" must be a number or a list of numbers, such as [365, 730]; got {times!r:.60}"
@@ -163,7 +162,7 @@ def check_times(times: Any, horizon: float) -> Floats:
 
 
 def order_times(times: Any, horizon: float) -> Floats:
-    """Times to score or evaluate, in order. By time 0 nothing has come, so it is refused."""
+    """Times to score or evaluate, sorted; 0 is an error, because no event comes by then."""
     found = np.unique(check_times(times, horizon))
     if found[0] <= 0:
         raise ParameterError(Parameter("times"), f" must be above 0 and at most {horizon:g}; got 0")
@@ -176,7 +175,7 @@ def order_times(times: Any, horizon: float) -> Floats:
 
 
 def check_time(time: Any, horizon: float) -> None:
-    """Refuse what is no time in the follow-up."""
+    """Raise an error for a time that is not within the follow-up."""
     if time is not None and not (is_number(time) and 0 < time <= horizon):
         told = (
             f" must be above 0 and at most {horizon:g}, the longest duration in training; got "

@@ -1,7 +1,7 @@
 """Periods of follow-up, and the rows of a binary model: one for each row and period at risk.
 
-The parameters of that model are those of the survival model. A fit counts rows and periods at risk;
-drift compares rows, which are counted by level here.
+The parameters of the binary model are derived from those of the survival model. Rows are also
+counted by level, because drift compares rows, while the binary model counts rows and periods.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from weigh.survival.outcomes import Outcomes, read_outcomes
 from weigh.tally import count_placed_soft
 
 GRID = 1000
-"""Times at most at which estimated survival falls."""
+"""Largest number of times at which the estimated survival decreases."""
 
 LARGE = 0.2
-"""The cumulative hazard of a period at most, unless a single time has more."""
+"""Largest cumulative hazard of a period, unless a single time has more."""
 
 WEIGHT = "weight"
 
 
 @dataclass(frozen=True, eq=False)
 class Periods:
-    """Periods, and how the hazard of each is spread over its time.
+    """Periods, and how the hazard of each is distributed over its time.
 
-    Period k ends at `ends[k]`, which belongs to it. `done` rises from 0 to the number of periods:
-    `done[g]` periods have passed at `times[g]`. Within a period it rises as the cumulative hazard
-    of all rows does (Nelson & Aalen), so that periods that end at every time of an event give the
-    estimator of Kaplan & Meier.
+    Period k ends at `ends[k]`, which belongs to it. `done[g]` is the number of periods that have
+    passed at `times[g]`, with fractions. Within a period it is proportional to the cumulative
+    hazard of all rows (Nelson & Aalen). So, if a period ends at every time of an event, the result
+    is the Kaplan-Meier estimator.
     """
 
     ends: Floats
@@ -46,7 +46,7 @@ class Periods:
 
     @classmethod
     def of(cls, outcomes: Outcomes, weight: Floats, periods: Any) -> Periods:
-        """So many periods with about equally many events, or periods with the ends given."""
+        """Make periods: a number of them with about equally many events, or with given ends."""
         times, events, hazards = _hazards(outcomes, weight)
         ends = _read_ends(periods, times, events, hazards)
         period = np.searchsorted(ends, times)
@@ -65,19 +65,19 @@ class Periods:
         return cls(ends, every[order], np.concatenate([done[kept], empty + 1.0])[order])
 
     def passed(self, times: Floats) -> Floats:
-        """How many periods have passed at some times."""
+        """Number of periods, with fractions, that have passed at each time."""
         places = np.searchsorted(self.times, times, "right")
         return np.asarray(np.append(0.0, self.done)[places])
 
     def shares(self, passed: Floats, period: Any) -> Floats:
-        """How much of a period has passed: 0 before it, 1 after it."""
+        """Share of a period that has passed: 0 before it, 1 after it."""
         return np.asarray(np.clip(passed - period, 0.0, 1.0))
 
     def expand(self, outcomes: Outcomes) -> Expanded:
-        """One row for each row and period that it was at risk in, whole or in part.
+        """Make one row for each row and period in which it was at risk, in whole or in part.
 
-        A row that leaves or enters within a period counts for the share of it that it was at risk
-        for: log(1 - hazard) times this share is the logarithm of the probability of no event.
+        A row at risk in part of a period, without the event, has that part as its weight: its log
+        probability of no event is the part times log(1 - hazard).
         """
         stop, start = self.passed(outcomes.duration), self.passed(outcomes.entry)
         own = np.searchsorted(self.ends, outcomes.duration)
@@ -96,7 +96,7 @@ class Periods:
 
 @dataclass(frozen=True, eq=False)
 class Expanded:
-    """Rows and periods at risk: the row, its period, whether the event came, and its share."""
+    """Rows and periods at risk: row number, period, whether the event came, share of the period."""
 
     rows: Integers
     period: Integers
@@ -104,17 +104,17 @@ class Expanded:
     share: Floats
 
     def count_events(self, n_rows: int) -> Floats:
-        """The events in the periods, by row: those after the last period are not among them."""
+        """Number of events of each row within the periods; events after the last do not count."""
         return np.bincount(self.rows, self.event, n_rows).astype(np.float64)
 
     def expect(self, hazards: Floats) -> Floats:
-        """The events that hazards, one row for each row, expect in the periods at risk, by row."""
+        """Expected number of events of each row in its periods at risk, from hazards by row."""
         each = self.share * hazards[self.rows, self.period]
         return np.bincount(self.rows, each, len(hazards)).astype(np.float64)
 
 
 def _hazards(outcomes: Outcomes, weight: Floats) -> tuple[Floats, Floats, Floats]:
-    """The times of events, the weight of the events at each, and over that of rows at risk."""
+    """Distinct times of events, the weight of events at each, and that divided by rows at risk."""
     times, places = np.unique(outcomes.duration[outcomes.event], return_inverse=True)
     events = np.bincount(places, weight[outcomes.event], len(times)).astype(np.float64)
     risk = at_risk(times, outcomes.duration, weight) - at_risk(times, outcomes.entry, weight)
@@ -122,7 +122,7 @@ def _hazards(outcomes: Outcomes, weight: Floats) -> tuple[Floats, Floats, Floats
 
 
 def at_risk(times: Floats, until: Floats, weight: Floats) -> Floats:
-    """The weight of the rows that are not over before each time."""
+    """Weight of the rows whose `until` is not before each time."""
     order = np.argsort(until, kind="stable")
     sums = np.concatenate([[0.0], np.cumsum(weight[order])])
     left: Floats = sums[-1] - sums[np.searchsorted(until[order], times)]
@@ -149,10 +149,10 @@ def _read_ends(periods: Any, times: Floats, events: Floats, hazards: Floats) -> 
 
 
 def _part(period: Floats, hazards: Floats) -> Floats:
-    """The parts of periods with a large hazard, each with at most LARGE of it.
+    """Number of the part of its period for each time; parts have a hazard of at most `LARGE`.
 
-    Where many rows at risk have the event, what a row censored within the period says of its hazard
-    is no longer its share of it.
+    Weighting a row that is censored within a period by its share is accurate only if the hazard of
+    the period is small.
     """
     sums = np.cumsum(hazards)
     starts = np.flatnonzero(np.append(True, period[1:] != period[:-1]))
@@ -161,7 +161,7 @@ def _part(period: Floats, hazards: Floats) -> Floats:
 
 
 def _ends_run(values: Floats) -> Any:
-    """Where the next value is another one."""
+    """Whether the next value differs, for each value; true for the last."""
     return np.append(values[1:] != values[:-1], True)
 
 
@@ -173,7 +173,7 @@ def _refuse_periods(periods: Any) -> None:
 
 
 def _thin(last: Integers) -> Integers:
-    """Places of at most so many times, those at the end of a period among them."""
+    """Indices of about `GRID` times, including every time that ends a period."""
     n = len(last)
     some = np.linspace(0, n - 1, min(n, GRID)).round().astype(np.int64)
     return np.union1d(some, np.flatnonzero(last))
@@ -196,9 +196,9 @@ def person_periods(X: Any, y: Any, *, periods: Any = 20, sample_weight: Any = No
     Returns
     -------
     pyarrow.Table
-        The features; under the name of the duration, the end of the period; under that of the
-        event, whether it came in the period; and `weight`, the share of the period that the row was
-        at risk for, times its weight. Fit a model with `sample_weight="weight"`.
+        The features; the end of the period, in a column named as the duration; whether the event
+        came in the period, in a column named as the event; and `weight`, the share of the period in
+        which the row was at risk, times the row weight. Fit a model with `sample_weight="weight"`.
 
     Examples
     --------
@@ -228,7 +228,7 @@ def person_periods(X: Any, y: Any, *, periods: Any = 20, sample_weight: Any = No
 def read_survival(
     X: Any, y: Any, sample_weight: Any, needs_event: bool = True
 ) -> tuple[Table, Outcomes, Floats]:
-    """The features, outcomes and weights of the rows that have a weight."""
+    """Read the features, outcomes and weights of the rows with positive weight."""
     table = read(X).to_learn_from()
     if type(table) is not Table:
         raise ValueError(
@@ -268,19 +268,19 @@ SHARED = (
     "unpaired",
     "monotonic_cst",
 )
-"""Parameters that are those of the model of the hazard."""
+"""Parameters of the survival model that are passed to the hazard model."""
 
 
 def hazard_parameters(
     model: Any, names: tuple[str, ...], time: str, ends: Floats
 ) -> dict[str, Any]:
-    """The parameters of the model of the hazard: every period is a level of the time."""
+    """Parameters of the hazard model, in which every period is a level of the time column."""
     given = {name: getattr(model, name) for name in SHARED}
     for name in ("categorical_features", "monotonic_cst"):
         given[name] = _lengthen(given[name], len(names))
     for name in ("missing", "special_values", "max_levels"):
         if given[name] is not None and not isinstance(given[name], dict):
-            given[name] = dict.fromkeys(names, given[name])  # not of the time
+            given[name] = dict.fromkeys(names, given[name])  # without the time column
     if len(ends) == 1:
         return given
     own = given["bins"]
@@ -291,7 +291,7 @@ def hazard_parameters(
 
 
 def _lengthen(given: Any, n_columns: int) -> Any:
-    """What is given for each feature in order, and nothing for the time."""
+    """Extend a parameter with one entry per feature by an empty entry for the time column."""
     if given is None or isinstance(given, str | dict) or len(given) != n_columns:
         return given
     if any(isinstance(item, str) for item in given):
@@ -303,7 +303,7 @@ def _lengthen(given: Any, n_columns: int) -> Any:
 def count_rows(
     tables: Sequence[FeatureTable], table: Table, outcomes: Outcomes, weight: Floats
 ) -> Floats:
-    """The rows of every level, table by table, and of all: censored and with the event."""
+    """Numbers of censored rows and of rows with the event, by level of each table, and in all."""
     by_class = np.column_stack([~outcomes.event, outcomes.event]) * weight[:, None]
     features = [own.feature for own in tables]
     placed = engine.place(replace(table, named=True), features)
@@ -313,7 +313,7 @@ def count_rows(
 
 
 def with_rows(evidence: Evidence, tables: Sequence[FeatureTable], rows: Floats) -> Evidence:
-    """The evidence of some tables, with the counts that `count_rows` has found."""
+    """Evidence with some tables only, and with the counts of `count_rows`."""
     ends = np.cumsum([len(own.levels) for own in tables], dtype=np.int64)
     if rows.shape != (int(ends[-1:].sum()) + 1, 2):
         raise ValueError("level_rows_ does not fit the tables of the model: fit it again")
