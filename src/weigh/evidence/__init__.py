@@ -1,17 +1,17 @@
-"""Evidence: a prior and one table of weights per feature. What every learner ends as.
+"""Evidence: a prior and one table of weights per feature, the form of every fitted learner.
 
 total(x) = prior + sum over features j of table_j[level of x_j]
 
-tables          `Evidence`, also seen from its other class
+tables          `Evidence`, and the same model with its two classes exchanged
 feature_table   `FeatureTable`: the weights of one feature, and how much they matter
-curve           recalibration and attenuation, in pieces of cubics that every target computes
-estimate        counts to weights, with their uncertainty; weights that run against the counts
-densities       densities of numeric columns, as weights by cell
-model           what a fitted model can do, and where its table is
-exposure        exposure and offset of a regressor: what its estimates are for
-units           how people read weights: times 100, as points, in the target's unit, as factors
-provenance      where a model comes from, and what was changed by hand
-branches        questions that are asked only where another has some level
+curve           recalibration (piecewise cubic, so that every export can compute it), attenuation
+estimate        weights and standard errors from counts; weights that contradict the counts
+densities       weights of numeric columns from class densities
+model           interface of fitted models, and how to find a model's table
+exposure        exposure and offset of a regressor
+units           display of weights: times 100, as points, in the target's unit, as factors
+provenance      training data, versions, and changes by hand
+branches        questions asked only if another feature has certain levels
 labels          names in the user's words
 show            the table as text and dataframe
 view            the table, and a model's summary, in a notebook

@@ -1,4 +1,4 @@
-"""Branching questions: which columns are asked for only where another has some level."""
+"""Branching questions: columns asked for only if another column has certain levels."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 
 def ask_only(evidence: Evidence, ask_if: Any) -> Evidence:
-    """Evidence whose tables weigh nothing where their question is not asked.
+    """Return evidence in which a column contributes nothing if its question is not asked.
 
     Parameters
     ----------
     evidence : Evidence
         The tables.
     ask_if : dict or None
-        From a column to the other column that it depends on and the level, or list of levels, that
-        this must have: {"pain_site": ("pain", "yes")}.
+        For each column, the column that it depends on and the level (or list of levels) that this
+        must have: {"pain_site": ("pain", "yes")}.
     """
     rules = read_rules(ask_if)
     if not rules:
@@ -44,7 +44,7 @@ def _find(column: Any, parts: Mapping[str, Feature]) -> str:
 
 
 def _ask(other: Any, wanted: Any, parts: Mapping[str, Feature]) -> Ask:
-    """The places of one level or several, by value or as the table spells them."""
+    """Condition from one or several levels, given by value or by label."""
     parent = parts[_find(other, parts)]
     many = isinstance(wanted, Iterable) and not isinstance(wanted, str)
     equal = [test for test in parent.conditions if test.holds == "equal"]
@@ -64,7 +64,7 @@ def _ask(other: Any, wanted: Any, parts: Mapping[str, Feature]) -> Ask:
 
 
 def _chain(start: str, asks: Mapping[str, Ask]) -> tuple[Ask, ...]:
-    """All that must hold for a question to be asked, from the first that it depends on."""
+    """All conditions for a question to be asked, the outermost first."""
     chain: list[Ask] = []
     at, seen = start, {start}
     while at in asks:
@@ -85,7 +85,7 @@ def _with_asks(feature: Feature | Cross, chains: Mapping[str, tuple[Ask, ...]]) 
 
 
 def _part(part: Feature, chains: Mapping[str, tuple[Ask, ...]]) -> Feature:
-    """A feature whose answer is no evidence where it is absent or not asked for."""
+    """The feature with its conditions; a missing or unasked answer is no evidence."""
     if part.name not in chains:
         return part
     if part.has_missing:

@@ -1,4 +1,4 @@
-"""What follows the sum of weights: a recalibration curve in pieces of cubics, or an exponent."""
+"""Transformations of the sum of weights: a piecewise cubic recalibration, or an exponent."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BOUND = 1e-10
 """Probabilities are kept this far from 0 and 1, so that no weight and no loss is infinite."""
 
 FAR = 1e100
-"""Totals further beyond the outer pieces are taken to be this far, so that none is infinite."""
+"""Largest distance of a total beyond the outer pieces, so that no result is infinite."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,10 @@ class Piece:
 
 @dataclass(frozen=True)
 class Curve:
-    """The log odds that a total is worth: those of the first piece that it is not above, + `shift`.
+    """Map from a total to recalibrated log odds: piecewise cubic, plus `shift`.
 
-    Where `steps` holds, pieces give probabilities, whose log odds are meant.
+    The first piece whose `upper` is not below the total is used. If `steps` is true, pieces give
+    probabilities, which are then converted to log odds.
 
     >>> line = Curve((Piece(float("inf"), 0.0, (1.0, 2.0, 0.0, 0.0)),))
     >>> line.at(3.0), line.apply(np.array([3.0, 4.0])).tolist()
@@ -49,7 +50,7 @@ class Curve:
     __reduce__ = by_fields
 
     def at(self, total: float) -> float:
-        """The log odds of one total: the operations of `apply`, on plain numbers."""
+        """Log odds of one total, by the same operations as `apply`."""
         start, a, b, c, e = self._rows[bisect_left(self._uppers, total)]
         d = min(max(total - start, -FAR), FAR)
         y: float = a + d * (b + d * (c + d * e))
@@ -58,7 +59,7 @@ class Curve:
         return y + self.shift
 
     def apply(self, totals: Floats) -> Floats:
-        """The log odds of totals, of any shape."""
+        """Log odds of an array of totals."""
         place = np.searchsorted(self._uppers, totals)
         start, a, b, c, e = np.moveaxis(self._array[place], -1, 0)
         d = np.clip(totals - start, -FAR, FAR)
@@ -81,7 +82,7 @@ class Curve:
 
 
 def _logit(y: Any) -> Any:
-    from scipy.special import logit  # not at start-up: few curves have steps
+    from scipy.special import logit  # imported late: few curves need it
 
     return logit(y)
 
@@ -93,12 +94,13 @@ HALVINGS = 60
 
 @dataclass(frozen=True, eq=False)
 class Recalibration:
-    """From the total of a model of two classes to the log odds that it is worth.
+    """Recalibration of a two-class model: a map from totals to calibrated log odds.
 
-    At `points` the function takes the values `levels` and rises by `slopes`. Between two points it
-    is the cubic that these fix, beyond the outer ones it goes straight on; of one point it is a
-    straight line. "isotonic" has no slopes: its levels are probabilities, joined by straight lines,
-    and the same beyond the outer points. `shift`, a change of the prior, is added at the end.
+    At `points` the function has the values `levels` and the derivatives `slopes`. Between two
+    points it is the cubic determined by these (Hermite), beyond the outer points it is linear; with
+    one point it is a straight line. "isotonic" has no slopes: its levels are probabilities,
+    interpolated linearly and constant beyond the outer points. `shift`, a change of the prior, is
+    added at the end.
     """
 
     method: Method
@@ -111,7 +113,7 @@ class Recalibration:
 
     @cached_property
     def curve(self) -> Curve:
-        """The function in pieces, which is what every target computes."""
+        """The function as cubic pieces, which exports compute too."""
         steps = self.method == "isotonic"
         inner = self._lines() if steps else self._cubics()
         points, levels = self.points.tolist(), self.levels.tolist()
@@ -137,11 +139,11 @@ class Recalibration:
         return [Piece(upper, start, (a, b, c, e)) for upper, start, a, b, c, e in rows]
 
     def apply(self, totals: Floats) -> Floats:
-        """Log odds from totals, of any shape."""
+        """Recalibrated log odds of an array of totals."""
         return self.curve.apply(totals)
 
     def inverse(self, log_odds: Floats) -> Floats:
-        """The total that is worth so much."""
+        """Totals that have the given recalibrated log odds."""
         if self.method == "isotonic":
             raise ValueError(
                 "an isotonic recalibration is flat in places and cannot be inverted; "
@@ -154,7 +156,7 @@ class Recalibration:
         return np.asarray(self._solve(inside) + tails)
 
     def _solve(self, levels: Floats) -> Floats:
-        """Totals from the first point to the last, by halving the interval that holds them."""
+        """Totals between the first and the last point, by bisection."""
         right = np.clip(np.searchsorted(self.levels, levels), 0, len(self.points) - 1)
         low, high = self.points[np.maximum(right - 1, 0)], self.points[right]
         for _ in range(HALVINGS):
@@ -169,13 +171,12 @@ Form: TypeAlias = Literal["root", "geometric"]
 
 @dataclass(frozen=True, eq=False)
 class Attenuation:
-    """The totals of a row with n features observed, after an exponent (Carlos 2015).
+    """Exponent that shrinks the total of a row with n observed features (Carlos 2015).
 
     root:       e (prior + weights) + shift,   e = min(1, k/(n + 1))        (Eq. 20)
     geometric:  prior + e weights + shift,     e = min(1, k/n)              (Eq. 19)
 
-    n counts tokens where the model is one of documents. `shift` is a change of the prior, which no
-    exponent touches.
+    For documents n counts tokens. `shift` is a change of the prior, to which no exponent applies.
     """
 
     k: float
@@ -183,20 +184,20 @@ class Attenuation:
     shift: Floats
 
     def exponent(self, n: Floats) -> Floats:
-        """What the totals of rows with n features are multiplied by; nothing observed gives 1."""
+        """Exponent of rows with n observed features; 1 if nothing is observed."""
         return attenuate(self.k, self.form, n)
 
     def apply(self, weights: Floats, prior: Floats, n: Floats) -> Floats:
-        """Totals from sums of weights, one row each, and the prior."""
+        """Totals from the sums of weights (one row each) and the prior."""
         return apply_exponent(weights, prior, self.exponent(n)[:, None], self.form) + self.shift
 
 
 def attenuate(k: float, form: str, n: Floats) -> Floats:
-    """The exponent at n features; k is 1 or more."""
+    """Exponent for n observed features; k is at least 1."""
     return np.asarray(k / np.maximum(n + 1 if form == "root" else n, k))
 
 
 def apply_exponent(weights: Floats, prior: Floats, exponent: Floats, form: str) -> Floats:
-    """Weights and prior together, or the weights alone, times the exponent."""
+    """Multiply prior and weights ("root"), or the weights alone, by the exponent."""
     totals: Floats = (prior + weights) * exponent if form == "root" else prior + weights * exponent
     return totals

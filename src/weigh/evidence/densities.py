@@ -1,4 +1,4 @@
-"""Weights of evidence of densities: curves of each class, read off at the middles of cells."""
+"""Weights of evidence from class densities, evaluated at the midpoints of cells."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from weigh.frames import Floats
 from weigh.tally import Counts
 
 NORMAL_IQR = 1.34
-"""The distance between the quartiles of a normal curve, in standard deviations."""
+"""Interquartile range of a normal distribution, in standard deviations, as in Silverman's rule."""
 
 
 TIE = 1e-9
-"""Shares of rows that differ by less are equal: sums of weights round."""
+"""Cumulative shares that differ by less are ties: sums of weights have rounding errors."""
 
 
 def weigh_density(table: Counts, kind: str, s: float) -> FeatureTable:
-    """The weights of a numeric feature: ln f(x|1)/f(x|0) at the middle of each cell.
+    """Weights of a numeric feature: ln f(x|1)/f(x|0) at the midpoint of each cell.
 
     Such weights have no standard errors.
     """
@@ -28,10 +28,10 @@ def weigh_density(table: Counts, kind: str, s: float) -> FeatureTable:
 
 
 def log_density(table: Counts, kind: str, s: float) -> Floats:
-    """Ln f(x|c) at the middle of each cell, by class, and ln P of the other levels.
+    """Log density ln f(x|c) at the midpoint of each cell, and ln P of the other levels.
 
-    f(x|c) is P(number|c) times the density of the class. Missing and special codes, and `number`
-    beside them, are counted levels, smoothed by s.
+    f(x|c) is P(number|c) times the density of the class. P is estimated from counts, smoothed by s,
+    of the levels `number`, missing, and each special code.
     """
     feature, counts = table.feature, table.counts
     assert isinstance(feature, Feature)
@@ -44,12 +44,12 @@ def log_density(table: Counts, kind: str, s: float) -> Floats:
     shares = _share(groups, s)
     logs[:n] += np.log(shares[0])
     logs[n:] = np.log(shares[1:])
-    logs[n:][~groups[1:].any(axis=1)] = 0.0  # a level without rows weighs nothing
+    logs[n:][~groups[1:].any(axis=1)] = 0.0  # a level without rows has weight 0
     return logs
 
 
 def _share(groups: Floats, s: float) -> Floats:
-    """P(number|c), and of each other level."""
+    """Smoothed P(number|c), and P of each other level."""
     n_seen = int(groups.any(axis=1).sum())
     norm = groups.sum(axis=0) + s * n_seen
     share = (groups + s) / np.where(norm > 0, norm, 1.0)
@@ -59,8 +59,8 @@ def _share(groups: Floats, s: float) -> Floats:
 def log_gaussian(counts: Floats, x: Floats, widths: Floats, s: float) -> Floats:
     """The log of a normal density with the mean and variance of each class, by cell.
 
-    The variance is at least that of a number that is known to its cell, width^2/12. A class without
-    numbers has the curve of all rows. Smoothing changes nothing.
+    The variance is at least width^2/12, that of a uniform distribution within a cell. A class
+    without numbers gets the density of all rows. s is not used.
     """
     known = _fill(counts)
     n = known.sum(axis=0)
@@ -71,12 +71,12 @@ def log_gaussian(counts: Floats, x: Floats, widths: Floats, s: float) -> Floats:
 
 
 def log_kernel(counts: Floats, x: Floats, widths: Floats, s: float) -> Floats:
-    """The log of a sum of normal curves around the rows of each class, by cell.
+    """The log of a Gaussian kernel density estimate of each class, by cell.
 
-    s rows more are spread evenly over the range, so that a class has some density far from all its
-    rows. Without them a cell has a probability of at least 1e-10.
+    s pseudo-rows are spread evenly over the range, so that the density is positive far from all
+    rows of a class. Every cell has a probability of at least 1e-10.
     """
-    from scipy.special import logsumexp  # not at start-up: scoring needs none
+    from scipy.special import logsumexp  # imported late: scoring does not need it
 
     known, columns = _fill(counts), []
     far = (x[:, None] - x) ** 2
@@ -94,7 +94,7 @@ def log_kernel(counts: Floats, x: Floats, widths: Floats, s: float) -> Floats:
 def bandwidth(own: Floats, x: Floats, widths: Floats) -> float:
     """Silverman's rule, 0.9 min(s, IQR/1.34) n^(-1/5), and at least half a cell.
 
-    Where half of the rows share a cell, the IQR is 0 and says nothing: the deviation stands alone.
+    If the IQR is 0, because half of the rows share a cell, only the standard deviation is used.
     """
     n = own.sum()
     deviation = np.sqrt(own @ (x - own @ x / n) ** 2 / n)
@@ -104,7 +104,7 @@ def bandwidth(own: Floats, x: Floats, widths: Floats) -> float:
 
 
 def quartiles(own: Floats, x: Floats) -> Floats:
-    """The first and third quartile, each a row's value, or the mean of the two rows it parts.
+    """The first and third quartile; the mean of two neighbouring values if it falls between them.
 
     >>> quartiles(np.array([9.0, 0.0, 1.0]), np.array([0.0, 1.0, 2.0]))
     array([0., 0.])
@@ -117,6 +117,6 @@ def quartiles(own: Floats, x: Floats) -> Floats:
 
 
 def _fill(counts: Floats) -> Floats:
-    """The counts, those of all rows for a class without any."""
+    """The counts, with a class without rows replaced by the counts of all rows."""
     empty = counts.sum(axis=0) == 0
     return np.where(empty, counts.sum(axis=1, keepdims=True), counts)

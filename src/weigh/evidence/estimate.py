@@ -1,4 +1,4 @@
-"""Counts to weights of evidence, of all rows and of each fold's training rows."""
+"""Estimate weights of evidence from counts, of all rows or of each fold's training rows."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from weigh.tally import Counts, Tally, smoothed_levels
 Smoothing: TypeAlias = float | Literal["1/n", "zhang-sheng", "hong", "hong-1/n"]
 
 PRINTED = ("zhang-sheng", "hong", "hong-1/n")
-"""Corrections as papers print them; P(v|c) does not add up to 1 over the levels."""
+"""Corrections as printed in papers; with them P(v|c) does not sum to 1 over the levels."""
 
 
 @dataclass(frozen=True)
 class Added:
-    """Rows added to each level of a class, and to the class: None is those of all its levels."""
+    """Pseudo-counts: `level` for each level of a class, `whole` for the class (None: their sum)."""
 
     level: float
     whole: float | None = None
 
     @classmethod
     def read(cls, smoothing: Smoothing, total: float, n_classes: int) -> Added:
-        """What a smoothing means for rows of a total weight.
+        """Pseudo-counts of a smoothing, given the total weight of the rows.
 
         "zhang-sheng" is (n + 1)/(N_c + k), k the number of classes (Zhang & Sheng 2004). "hong"
-        adds L to the numerator and 2 L to the denominator of P(c|v) (Hong et al. 2002), which is
-        (n + L)/N_c in P(v|c) but for a factor that classes share: L is 1, or one over the rows.
+        adds L to the numerator and 2 L to the denominator of P(c|v) (Hong et al. 2002), which is (n
+        + L)/N_c in P(v|c) up to a factor common to all classes. L is 1, or 1/n for "hong-1/n".
 
         >>> Added.read("zhang-sheng", 100.0, 3)
         Added(level=1.0, whole=3.0)
@@ -56,8 +56,8 @@ def weigh_tally(tally: Tally, smoothing: Smoothing, class_prior: Floats | None =
 
     w(v) = ln P(v|1)/P(v|0),  P(v|c) = (n_vc + s)/(N_c + s m)        (Ridgeway 2025, Eq. 1)
 
-    m counts the levels that occur or are declared, N_c is the weight of class c where the feature
-    was observed.
+    m is the number of levels that occur or are declared. N_c is the weight of the rows of class c
+    in which the feature was observed.
     """
     total = tally.class_counts.sum()
     added = Added.read(smoothing, total, len(tally.classes))
@@ -75,57 +75,58 @@ def weigh_tally(tally: Tally, smoothing: Smoothing, class_prior: Floats | None =
 
 
 def rows_added(smoothing: Smoothing, total: float) -> float:
-    """The s of the formula: a number, or one over the weight of all rows."""
+    """The pseudo-count s: a given number, 1, or one over the total weight of the rows."""
     if isinstance(smoothing, str):
         return 1.0 / total if smoothing.endswith("1/n") else 1.0
     return float(smoothing)
 
 
 def weigh_counts(table: Counts, smoothing: float | Added) -> FeatureTable:
-    """The weights of one feature. A declared level without rows weighs what smoothing gives it.
+    """The weights of one feature, with posterior variances.
 
-    An interval or a special code without rows weighs nothing.
+    A declared level without rows has the weight that results from smoothing. An interval or a
+    special code without rows has weight 0.
     """
     added = smoothing if isinstance(smoothing, Added) else Added(smoothing)
     counts, seen, s = table.counts, smoothed_levels(table), added.level
     norm = added.norm(counts, int(seen.sum()))
     columns = contrast(log_shares(table, added))
-    with np.errstate(invalid="ignore"):  # two infinite variances: not known
+    with np.errstate(invalid="ignore"):  # the difference of two infinite variances is NaN
         variances = np.where(seen[:, None], _trigamma(counts + s) - _trigamma(norm), 0.0)
     return FeatureTable(table.feature, counts, columns, np.maximum(variances, 0.0), s)
 
 
 def log_shares(table: Counts, smoothing: float | Added) -> Floats:
-    """Ln P(v|c) of each level and class; 0 of levels that smoothing leaves out, or of one alone."""
+    """Log share ln P(v|c) by level and class; 0 for levels not smoothed, or a single level."""
     seen = smoothed_levels(table)
-    told = seen[:, None] & (seen.sum() > 1)  # one level alone tells nothing
+    told = seen[:, None] & (seen.sum() > 1)  # a single level has no information
     return np.asarray(np.log(np.where(told, share_counts(table, smoothing), 1.0)))
 
 
 def share_counts(table: Counts | FeatureTable, smoothing: float | Added) -> Floats:
-    """P(v|c) of each level and class; of levels that smoothing leaves out it means nothing."""
+    """Smoothed P(v|c) by level and class; values of levels that are not smoothed are undefined."""
     added = smoothing if isinstance(smoothing, Added) else Added(smoothing)
     counts, seen, s = table.counts, int(smoothed_levels(table).sum()), added.level
     norm = added.norm(counts, seen)
     share: Floats = (counts + s) / np.where(norm > 0, norm, 1)
     if s == 0:
-        nothing_known = 1 / max(seen, 1)  # a class without a single row here
+        nothing_known = 1 / max(seen, 1)  # for a class without rows
         share = np.where(norm > 0, np.clip(share, BOUND, 1 - BOUND), nothing_known)
     return share
 
 
 HALF = 0.5
-"""Rows added to both counts of a level that has rows of one class only."""
+"""Pseudo-count added to both classes of a level that has rows of one class only."""
 
 
 def share_halves(counts: Floats) -> Floats:
-    """Plain P(v|c), as credit scoring has it: a level with an empty cell has half a row added."""
+    """Unsmoothed P(v|c), as in credit scoring; a level with an empty cell gets half a row."""
     empty = np.where((counts == 0).any(axis=1, keepdims=True), HALF, 0.0)
     return np.asarray((counts + empty) / np.maximum(counts.sum(axis=0), HALF))
 
 
 def weigh_halves(counts: Floats) -> Floats:
-    """ln(P(v|1)/P(v|0)) of the counts of two classes by level; 0 of a level without rows.
+    """Weight of evidence ln(P(v|1)/P(v|0)) from counts by level and class; 0 without rows.
 
     >>> weigh_halves(np.array([[10.0, 30.0], [10.0, 10.0], [0.0, 0.0]])).round(3)
     array([ 0.405, -0.693,  0.   ])
@@ -135,11 +136,11 @@ def weigh_halves(counts: Floats) -> Floats:
 
 
 FEW = 256
-"""Up to this many numbers are not worth sorting for those that are equal."""
+"""Up to this many numbers, equal ones are not looked for."""
 
 
 def _trigamma(x: Floats) -> Floats:
-    """The variance of the log of a gamma variable; NaN for an empty cell.
+    """Trigamma function, the variance of the log of a gamma variable; NaN for an empty cell.
 
     trigamma(x) = 1/x^2 + 1/(x + 1)^2 + ..., which is Hurwitz's zeta(2, x).
     """
@@ -154,13 +155,13 @@ def _trigamma(x: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Scorer:
-    """Naive Bayes of each split, on the levels that rows are coded by.
+    """Naive Bayes models of all splits, on the levels by which rows are coded.
 
-    `prior[split]` is what a total starts from, `tables[j][split, level]` what feature j adds; the
-    level after the last is none. `skips[j]` says whether a row without a level lacks an answer in
-    feature j, and `known[split, class]` whether the split saw the class. `turns[turn, group]` is
-    the split that scores the rows of a group, or -1: a row counts once for each split that holds
-    it out.
+    The total of a row is `prior[split]` plus `tables[j][split, level]` for each feature j; the
+    level after the last means no level. `skips[j]` tells whether missing values of feature j have
+    no level, and `known[split, class]` whether the class occurs in the split's training rows.
+    `turns[turn, group]` is a split that scores the rows of a group, or -1: a row is scored once by
+    each split that holds it out.
     """
 
     prior: Floats
@@ -171,14 +172,14 @@ class Scorer:
 
     @classmethod
     def own(cls, model: Evidence) -> Scorer:
-        """One model for all rows, on its own levels."""
+        """Score all rows with one model, on its own levels."""
         return cls._of([model], [Levels.own(model.tally)], np.zeros((1, 1), dtype=np.intp))
 
     @classmethod
     def held_out(
         cls, models: Sequence[Evidence], levels: Sequence[Levels], roles: Integers
     ) -> Scorer:
-        """One model for each split."""
+        """Score hold-out rows with the model of each split."""
         return cls._of(models, levels, _turns(roles == HELD_OUT))
 
     @classmethod
@@ -196,7 +197,7 @@ class Scorer:
         )
 
     def parts(self, block: Block) -> Iterator[tuple[Integers, Block]]:
-        """Rows of a block, and the split that scores each."""
+        """Yield rows of a block together with the split that scores each row."""
         groups = block.groups
         if groups is None or self.turns.shape[1] == 1:
             groups = np.zeros(len(block), dtype=np.intp)
@@ -207,7 +208,7 @@ class Scorer:
 
 
 def _turns(held_out: Integers) -> Integers:
-    """The splits that hold each group out, one a turn.
+    """Splits that hold out each group, one per turn; -1 pads.
 
     >>> _turns(np.array([[True, False, True], [False, True, False]])).tolist()
     [[0, 1], [2, -1]]
@@ -220,17 +221,18 @@ def _turns(held_out: Integers) -> Integers:
 
 
 AGREE = -0.5
-"""A correlation of weights with those of the counts below which the effect reverses."""
+"""The effect counts as reversed below this correlation of fitted with counted weights."""
 FAINT = 0.01
-"""Nats by which weights must vary over the rows; points of a card by one, which rounding may do."""
+"""Minimum standard deviation of the weights in nats; for a scorecard at least one point, because
+rounding alone may reverse less."""
 
 
 def find_reversed(evidence: Evidence) -> list[FeatureTable]:
     """Tables of two classes whose effect reverses once the other features are included.
 
     The correlation over the training rows between the weights of a table and those of its own
-    counts, ln P(v|1)/P(v|0), is below -0.5. Rows whose value is missing or a special code do not
-    count: they have no place in a trend. Weights that hardly vary are left out.
+    counts, ln P(v|1)/P(v|0), is below -0.5. Rows with missing values or special codes are left out,
+    because they are not part of a trend. Tables whose weights hardly vary are left out too.
     """
     if len(evidence.classes) != 2 or evidence.estimates:
         return []

@@ -1,4 +1,4 @@
-"""Exposure and offset: what is known of the total of a row beside its weights."""
+"""Exposure and offset: known terms of a row's total, added to its weights."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from weigh.frames import Floats, Table, read_numbers, tell_rows
 from weigh.parameters import is_number
 
 if TYPE_CHECKING:
-    from weigh.newton.regression import Family  # not at start-up: it loads SciPy
+    from weigh.newton.regression import Family  # imported late: it loads SciPy
 
 
 def read_apart(family: Family, name: str, table: Table, exposure: Any, offset: Any) -> Floats:
-    """What is added to the total of each row beside its weights; `name` is the family's."""
+    """The known term of each row's total: offset + ln(exposure); `name` is the family's."""
     found = np.zeros(table.n_rows)
     if offset is not None:
         found = found + read_numbers(table, offset, "offset")
@@ -33,19 +33,19 @@ def read_apart(family: Family, name: str, table: Table, exposure: Any, offset: A
     own = read_numbers(table, exposure, "exposure")
     if not (own > 0).all():
         why = f" must be positive, but holds {tell_rows(own, own <= 0)}; drop such rows"
-        if isinstance(exposure, str):  # perhaps the column of the fit, which nobody named here
+        if isinstance(exposure, str):  # perhaps the column used in fit, not named by this call
             raise ValueError(f"column {exposure!r}, the exposure,{why}")
         raise ParameterError(Parameter("exposure"), why)
     return found + np.log(own)
 
 
 def spread_out(exposure: Any, n_rows: int) -> Any:
-    """An exposure as `read_apart` takes it: one number is that of every row."""
+    """An exposure for `read_apart`: a single number is repeated for every row."""
     return np.full(n_rows, float(exposure)) if is_number(exposure) else exposure
 
 
 def name_given(given: Any) -> str | None:
-    """The column that a model was fitted with; "" for an array without a name, None for nothing."""
+    """Name of the column given to fit; "" for an array without a name, None if not given."""
     if given is None or isinstance(given, str):
         return given
     name = getattr(given, "name", None)
@@ -53,7 +53,7 @@ def name_given(given: Any) -> str | None:
 
 
 def given_to(model: Any, names: Sequence[str], exposure: Any = None) -> dict[str, Any]:
-    """Exposure and offset for `predict` of a fitted model, or of a pipeline that ends in one."""
+    """Exposure and offset arguments for `predict` of a fitted model or a pipeline."""
     last = model.steps[-1][1] if hasattr(model, "steps") else model
     learnt = getattr(last, "_learnt", None)
     if isinstance(learnt, Evidence) and learnt.estimates:
@@ -62,7 +62,7 @@ def given_to(model: Any, names: Sequence[str], exposure: Any = None) -> dict[str
 
 
 def tell_exposure(given: Any) -> str:
-    """What estimates were multiplied by, as a sentence; nothing where it was nothing.
+    """Sentence about the exposure of the estimates; empty without an exposure.
 
     >>> tell_exposure("years")
     'Each estimate is multiplied by the years of its row.'
@@ -81,10 +81,10 @@ def tell_exposure(given: Any) -> str:
 def find_given(
     evidence: Evidence, names: Sequence[str], exposure: Any, offset: Any = None
 ) -> dict[str, Any]:
-    """Exposure and offset of rows to estimate: as given, or the columns that the fit had.
+    """Exposure and offset for new rows: as given, or the columns used in fit.
 
-    A model that was fitted with an exposure estimates for one unit of it. Rows without it would get
-    estimates for another exposure than theirs, so this must be asked for: `exposure=1`.
+    A model fitted with an exposure estimates per unit of it. For rows without that column,
+    estimates per unit must be requested by `exposure=1`.
     """
     found: dict[str, Any] = {}
     if exposure is not None:

@@ -1,4 +1,4 @@
-"""The weights of one feature, and how much they matter."""
+"""The weights of one feature, and its importance."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class FeatureTable:
     """The weights of evidence of one feature, level by level.
 
     `by_class` holds the weights as columns: one for two classes, else one per class. `variances`
-    holds the posterior variance of ln P(v|c) for each level and class, NaN where it cannot be
-    known, or None where the learner has no such thing.
+    holds the posterior variance of ln P(v|c) for each level and class: NaN if it cannot be
+    computed, None if the learner does not provide it.
     """
 
     feature: Feature | Cross
@@ -34,7 +34,7 @@ class FeatureTable:
     variances: Floats | None = None
     smoothing: float = 0.0
     note: str = ""
-    known_errors: Floats | None = None  # of the weights, where they do not follow from variances
+    known_errors: Floats | None = None  # standard errors, if not from variances
 
     __reduce__ = by_fields
 
@@ -45,7 +45,7 @@ class FeatureTable:
 
     @property
     def shown(self) -> str:
-        """The feature's name as people read it."""
+        """The feature's display name."""
         return self.feature.shown
 
     @property
@@ -55,7 +55,7 @@ class FeatureTable:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The levels as people read them."""
+        """The levels as text."""
         return self.feature.labels
 
     @property
@@ -65,12 +65,12 @@ class FeatureTable:
 
     @cached_property
     def padded(self) -> Floats:
-        """The weights by level, and zero for what is no level."""
+        """The weights by level, with a last row of zeros for no level."""
         return np.vstack([self.by_class, np.zeros((1, self.by_class.shape[1]))])
 
     @property
     def errors(self) -> Floats | None:
-        """Posterior standard errors of the weights; NaN where they cannot be known."""
+        """Posterior standard errors of the weights; NaN where they cannot be computed."""
         if self.known_errors is not None:
             return self.known_errors[:, 0] if self.known_errors.shape[1] == 1 else self.known_errors
         if self.variances is None:
@@ -93,7 +93,7 @@ class FeatureTable:
 
     @property
     def importance(self) -> float:
-        """The mean absolute contribution over the training rows; the mean over classes of many."""
+        """Mean absolute contribution over the training rows; averaged over several classes."""
         return float(self.importances.mean())
 
     @property
@@ -106,10 +106,11 @@ class FeatureTable:
 
     @property
     def added_loss(self) -> float | None:
-        """Nats a row that the log loss would rise by without the table; None where not known.
+        """Increase of the log loss without the table, in nats per row; None if not available.
 
-        An approximation from the table's own counts (`importance.loss_without`). It needs weights
-        that were fitted together: counted ones repeat each other, and may lose nothing.
+        An approximation from the table's own counts (`importance.loss_without`). It is defined for
+        jointly fitted weights only: weights counted one by one are partly redundant, so removing a
+        table may not increase the loss.
         """
         if self.known_errors is None or self.counts.shape[1] == 1:
             return None
@@ -117,10 +118,10 @@ class FeatureTable:
 
     @property
     def information_value(self) -> float:
-        """Expected weight of evidence of the counts; the mean over pairs of classes.
+        """Information value of the counts; averaged over pairs of classes.
 
-        sum_v (P(v|1) - P(v|0)) ln P(v|1)/P(v|0), whatever a learner made of the weights. Levels
-        that were declared and have no rows are left out of the sum. NaN for a numeric target.
+        sum_v (P(v|1) - P(v|0)) ln P(v|1)/P(v|0), from the counts only, not from the fitted weights.
+        Declared levels without rows are left out of the sum. NaN for a numeric target.
         """
         if self.counts.shape[1] == 1:
             return float("nan")
@@ -138,13 +139,13 @@ class FeatureTable:
 
 
 def scale_table(table: FeatureTable, factors: Floats, note: str = "") -> FeatureTable:
-    """The weights times one factor, or times one per class; errors follow the first factor."""
+    """Multiply the weights by one factor, or one per class; variances use the first factor."""
     variances = scale_variances(table.variances, float(factors[0]))
     return replace(table, by_class=table.by_class * factors, variances=variances, note=note)
 
 
 def scale_variances(variances: Floats | None, factor: float) -> Floats | None:
-    """The variances of something times a factor, whose own error is left out."""
+    """Variances after multiplication by a factor; the factor's own error is ignored."""
     return None if variances is None else variances * factor**2
 
 
@@ -159,16 +160,16 @@ def share_rows(counts: Floats) -> Floats:
 
 
 def centre_weights(by_class: Floats, counts: Floats) -> Floats:
-    """Weights less their mean over the training rows: how far a level moves a total from the usual.
+    """Weights minus their mean over the training rows.
 
-    Where a table's zero lies is a convention of the learner. Levels that no row has are left out of
-    the mean.
+    The zero point of a table is a convention of the learner; centred weights do not depend on it.
+    Levels without rows do not affect the mean.
     """
     return np.asarray(by_class - share_rows(counts) @ by_class)
 
 
 def mean_contribution(by_class: Floats, counts: Floats) -> Floats:
-    """The mean absolute contribution over the training rows, for each total of a row.
+    """The mean absolute contribution over the training rows, for each column of weights.
 
     sum over levels v of share_v |w_v - mean|
     """
@@ -176,15 +177,15 @@ def mean_contribution(by_class: Floats, counts: Floats) -> Floats:
 
 
 def loss_without(by_class: Floats, counts: Floats) -> float:
-    """Nats a row that the log loss would rise by if every row had the table's mean weight.
+    """Increase of the log loss, in nats per row, if every row had the table's mean weight.
 
-    An approximation from the counts of the table alone: all rows of a level v have the class
-    frequencies r_v of that level. Their totals ln r_v then lose what the table says,
+    An approximation from the counts of the table alone: all rows of a level v are assumed to have
+    the class frequencies r_v of that level as probabilities. Removing the table's weights gives
 
         sum over levels v of share_v KL(r_v || softmax(ln r_v - (w_v - mean)))
 
-    It is exact where the model has no other table, and too high where other tables make rows more
-    certain than their level is. Other weights stay as they are: nothing is fitted again.
+    It is exact if the model has no other table, and too high if other tables make the predictions
+    of a level's rows more certain. Other weights are not refitted.
     """
     from scipy.special import entr, log_softmax  # not at start-up: scoring needs none
 
@@ -201,11 +202,11 @@ def loss_without(by_class: Floats, counts: Floats) -> float:
 
 
 def share_importance(evidence: Evidence) -> Floats:
-    """The importance of each column that the evidence reads; a pair's is shared by its columns."""
+    """Importance of each column; that of a pair is divided equally between its columns."""
     names = evidence.column_names
     shares = dict.fromkeys(names, 0.0)
     if evidence.event_model == "counts":
-        table = evidence.tables[0]  # a token contributes its weight as often as it occurs
+        table = evidence.tables[0]  # a token contributes its weight once per occurrence
         often = table.counts.sum(axis=1) / evidence.class_counts.sum()
         return np.asarray(often * np.abs(table.by_class).mean(axis=1))
     for table in evidence:

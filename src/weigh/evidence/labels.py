@@ -1,7 +1,7 @@
-"""Names in the user's words, kept apart from the names by which tables, edits and files are keyed.
+"""Display names given by the user, separate from the names used as keys in tables and files.
 
-`with_labels` gives the same evidence with titles and texts to show. It reads the same columns and
-gives the same numbers.
+`with_labels` returns the same evidence with display names. It reads the same columns and gives the
+same numbers.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ PARTS = ("columns", "levels", "classes", "outcomes")
 
 
 def with_labels(evidence: Evidence, labels: Any) -> Evidence:
-    """The evidence with the names that people are to read.
+    """Return the evidence with display names of columns, levels and classes.
 
     Parameters
     ----------
     labels : dict
         Any of `columns` ({"edu": "Education"}), `levels` ({"edu": {"3": "degree"}}, special codes
         and missing among them), `classes` ({"bad": "Default"}) and `outcomes` ({"bad": "the loan
-        defaults"}), which completes the phrase "Probability that". A level or a class is named by
-        its value or as it is printed.
+        defaults"}), which completes the phrase "Probability that". Levels and classes are given by
+        their value or their printed label.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def with_labels(evidence: Evidence, labels: Any) -> Evidence:
 def rename_feature(
     evidence: Evidence, feature: str, name: str, levels: Mapping[str, str]
 ) -> Evidence:
-    """The evidence with another name of a column, and of some of its levels."""
+    """Return the evidence with new display names of a column and of some of its levels."""
     texts = [name, *levels.values()]
     if not all(isinstance(text, str) for text in texts) or not any(texts):
         raise ParameterError(
@@ -83,7 +83,7 @@ def rename_feature(
 
 
 def _parts(evidence: Evidence) -> list[Feature]:
-    """The features of all tables, also as parts of pairs, where they may have other levels."""
+    """The features of all tables, including parts of pairs, which may have other levels."""
     return [part for feature in evidence.features for part in feature.parts]
 
 
@@ -100,7 +100,7 @@ def _refuse_unknown(parts: Sequence[Feature], levels: Mapping[str, str]) -> None
 
 
 def _refuse_twice(renamed: Evidence, feature: str) -> None:
-    """Refuse a name by which people would know two columns, or two levels of the column."""
+    """Refuse a display name already used by another column, or by two levels of the column."""
     changed = [part for part in _parts(renamed) if part.name == feature]
     name = changed[0].shown
     for part in _parts(renamed):
@@ -119,7 +119,7 @@ def _refuse_twice(renamed: Evidence, feature: str) -> None:
 
 
 def name_as_recorded(evidence: Evidence) -> Evidence:
-    """The evidence with the names that its record of edits gives; files hold no others."""
+    """Apply the display names recorded in `edits`; model files store no others."""
     for change in evidence.edits:
         given = change.arguments
         if change.action == "rename" and given["feature"] in evidence.column_names:
@@ -161,7 +161,7 @@ def _check_levels(texts: Mapping[str, Mapping[Any, Any]], evidence: Evidence) ->
 
 
 def _keys(part: Feature) -> tuple[str, ...]:
-    """The texts that levels are known by; each once."""
+    """All texts that identify a level, without repetitions."""
     return (*dict.fromkeys((*part.labels, *part.cut_labels, *part.range_labels)),)
 
 
@@ -188,7 +188,7 @@ def _title_part(
 
 
 def _by_class(given: Mapping[Any, Any], evidence: Evidence, where: str) -> tuple[str, ...]:
-    """A text for each class, in their order; nothing where none has one."""
+    """A text for each class, in order; empty if no class has one."""
     names = [label(c) for c in evidence.classes.tolist()]
     found = {_key(name): str(value) for name, value in given.items()}
     _check_names([*found], names, where)

@@ -1,4 +1,4 @@
-"""What a fitted model can do, and its table of weights; what a model is that ends as no table."""
+"""Interface of fitted models, and how to get the table of weights of a model."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from weigh.frames import Floats, Table
 
 
 class Model(Protocol):
-    """A fitted model or a scorecard, whatever holds it: tables of weights, a tree, a vote.
+    """Interface of a fitted model or a scorecard: tables of weights, a tree, or a vote.
 
-    What it stores, `weigh.store` writes by the type of `_learnt`. `evidence_` is its table of
-    weights; one that has none raises an AttributeError that says why.
+    `weigh.store` saves the model according to the type of `_learnt`. `evidence_` is its table of
+    weights; a model without one raises an AttributeError that says why.
     """
 
     _learnt: Any
@@ -25,17 +25,17 @@ class Model(Protocol):
         """The prior and the tables of weights."""
 
     def _score_columns(self, table: Table) -> dict[str, Any]:
-        """What it says of every row, as columns: classes and probabilities, or estimates."""
+        """Predictions of every row as columns: classes and probabilities, or estimates."""
 
     def _explain_case(self, row: Any, pos_label: Any, against: Any) -> Any:
-        """One case: a balance sheet, or its path down a tree."""
+        """Explanation of one case: a balance sheet, or its path in a tree."""
 
 
 class OnEvidence:
-    """What a learner ends as where that is no table of weights, but rests on one.
+    """Base of fitted models that use a table of weights but are not one.
 
-    Classes, levels and columns are those of `evidence`. `no_table` says why there is no table, and
-    which variant of the learner has one.
+    Classes, levels and columns are those of `evidence`. `no_table` explains why there is no table,
+    and which variant of the learner has one.
     """
 
     evidence: Evidence
@@ -54,22 +54,22 @@ class OnEvidence:
 
     @property
     def link(self) -> str:
-        """What turns totals into probabilities."""
+        """Name of the function from totals to probabilities."""
         return self.evidence.link
 
     @property
     def event_model(self) -> str:
-        """Whether rows are levels or counts."""
+        """Whether rows hold levels or counts of tokens."""
         return self.evidence.event_model
 
     @property
     def features(self) -> tuple[Feature | Cross, ...]:
-        """The levels alone, feature by feature."""
+        """The features, which define the levels."""
         return self.evidence.features
 
     @property
     def column_names(self) -> tuple[str, ...]:
-        """The columns of the tables that it reads, in order."""
+        """The names of the columns read, in order."""
         return self.columns or self.evidence.column_names
 
     def probabilities(self, totals: Floats) -> Floats:
@@ -81,11 +81,11 @@ class OnEvidence:
         return self.evidence.decide(totals)
 
     def to_text(self, width: int = 100) -> str:
-        """The table that it rests on, as plain text."""
+        """The underlying table of weights as plain text."""
         return self.evidence.to_text(width)
 
     def to_frame(self) -> Any:
-        """There is none."""
+        """Raise an error: there is no table of weights."""
         raise ValueError(self.no_table)
 
     def __repr__(self) -> str:
@@ -93,23 +93,23 @@ class OnEvidence:
 
 
 def model_of(model: Any) -> Any:
-    """The model itself, or the one that weighs what a scorecard's points mean."""
+    """The model itself; for a scorecard, the model with the weights of its points."""
     own = getattr(model, "as_model", None)
     return model if own is None else own()
 
 
 def is_sum(model: Any) -> bool:
-    """Whether a model of numbers is its table: the total is the estimate, or its logarithm.
+    """Whether a regressor is a sum of weights: the total is the estimate, or its logarithm.
 
-    The estimate of `BoostedNBRegressor` is read off a curve of its own.
+    `BoostedNBRegressor` is not: it maps totals to estimates by a curve.
     """
     return bool(getattr(getattr(model, "_learnt", model), "estimates", False))
 
 
 def evidence_of(model: Any, numbers: bool = False) -> Evidence:
-    """The table of weights of a fitted model or a scorecard; what has none says why.
+    """The table of weights of a fitted model or a scorecard; an error explains if there is none.
 
-    The table of a model that estimates numbers is refused, unless `numbers` allows it.
+    Regressors are refused unless `numbers` is true.
     """
     name = type(model).__name__
     if isinstance(model, Evidence):

@@ -1,4 +1,4 @@
-"""Where a model comes from: its rows, its files, and what people changed by hand."""
+"""Provenance of a model: training rows, files, versions, and changes by hand."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from weigh.sketches import RowSketch, sketch_rows
 CHUNK = 1 << 20
 ADDED, PARTS = "rows added later", "; "
 DIGITS = 16
-"""Of a hash that people compare by eye; the file holds all of them."""
+"""Digits shown of a hash, to compare by eye; the model file holds all of them."""
 
 
 @dataclass(frozen=True)
 class Provenance:
-    """What is known of a fit; None is not known."""
+    """Facts about a fit; None means not known."""
 
     date: str | None = None
     rows: int | None = None
-    held_out: int | None = None  # rows of the source that were left for evaluation
+    held_out: int | None = None  # rows of the source set aside for evaluation
     target: str | None = None
     source: str | None = None
     sha256: str | None = None
     weigh: str | None = None
     python: str | None = None
-    training_rows: RowSketch | None = None  # hashes of some of them
-    columns: tuple[str, ...] | None = None  # that were hashed, where the model reads fewer
+    training_rows: RowSketch | None = None  # hashes of a sample of them
+    columns: tuple[str, ...] | None = None  # that were hashed, if the model reads others
 
     def to_dict(self) -> dict[str, Any]:
-        """What is known, as plain data."""
+        """The known facts as plain data."""
         known = {field.name: getattr(self, field.name) for field in fields(self)}
         told = {name: value for name, value in known.items() if value is not None}
         if self.training_rows is not None:
@@ -49,7 +49,7 @@ class Provenance:
 
     @classmethod
     def from_dict(cls, data: Any) -> Provenance:
-        """Read plain data; fields of later releases are left out."""
+        """Read plain data; unknown fields, of later releases, are ignored."""
         if not isinstance(data, Mapping):
             raise ValueError("provenance must be an object")
         found = {field.name: data.get(field.name) for field in fields(cls)}
@@ -65,9 +65,9 @@ class Provenance:
         return cls(**found, training_rows=None if sketch is None else RowSketch.from_dict(sketch))
 
     def add(self, table: Table, target: Any) -> Provenance:
-        """What is known of a model after the rows of a table were added to these.
+        """Provenance after the rows of a table were added to the model.
 
-        Rows that leave no sketch, or that follow rows that left none, are not known again.
+        Training rows that are not in the sketch cannot be recognised later.
         """
         kept = self.training_rows
         new = record(table, target, None if kept is None else kept.salt)
@@ -79,9 +79,9 @@ class Provenance:
         return replace(new, rows=rows, target=target, source=source, training_rows=kept)
 
     def join(self, table: Table) -> Provenance:
-        """Add the rows of a table that a derived model was fitted to, perhaps the same rows.
+        """Add the rows to which a derived model was fitted; they may be the same rows.
 
-        A table without the columns that were hashed, or that leaves no sketch, changes nothing.
+        Nothing changes if the table lacks the hashed columns or cannot be sketched.
         """
         names = table.names if self.columns is None else self.columns
         if self.training_rows is None or not {*names} <= {*table.names}:
@@ -92,9 +92,9 @@ class Provenance:
         return replace(self, training_rows=self.training_rows.join(hashed))
 
     def merge(self, others: Sequence[Provenance | None]) -> Provenance:
-        """What is known of a merged model; sketches add up where all have the same salt.
+        """Provenance of a merged model; sketches are merged if all have the same salt.
 
-        The source names those of all, with their rows, where any is known.
+        The source lists the source and rows of every model, if any source is known.
         """
         every = [self, *(one for one in others if one is not None)]
         parts = [_tell_source(one) for one in (self, *others)]
@@ -113,7 +113,7 @@ class Provenance:
         )
 
     def lines(self) -> list[tuple[str, str]]:
-        """What is known, for people."""
+        """The known facts as pairs of heading and text."""
         source = self.source and f"{self.source}" + (
             f" (SHA-256 {self.sha256[:DIGITS]}…)" if self.sha256 else ""
         )
@@ -134,7 +134,7 @@ class Provenance:
 
 
 def _tell_source(known: Provenance | None) -> str:
-    """The data of one of several models, and its rows."""
+    """Source and number of rows of one model, as text."""
     if known is None:
         return "unknown data"
     if PARTS in (known.source or ""):
@@ -144,7 +144,7 @@ def _tell_source(known: Provenance | None) -> str:
 
 
 def record(table: Table, target: Any, salt: int | None = None) -> Provenance:
-    """What a fit of a table knows of itself; `target` counts where it is a name."""
+    """Provenance of a fit to a table; `target` is recorded if it has a name."""
     named = target if isinstance(target, str) else getattr(target, "name", None)
     return Provenance(
         date=_today(),
@@ -157,10 +157,10 @@ def record(table: Table, target: Any, salt: int | None = None) -> Provenance:
 
 
 def inherit(model: Any, parent: Any) -> Any:
-    """A model with the provenance of the one that it was derived from, where that has one.
+    """Copy the provenance of a parent, if it has one, to a derived model.
 
-    The hashes of training rows are of the columns that the parent reads; a model that reads other
-    columns keeps their names with them.
+    The hashes cover the parent's columns. If the model reads other columns, the names of the hashed
+    columns are stored too.
     """
     known = getattr(parent, "provenance_", None)
     if known is None:
@@ -174,13 +174,13 @@ def inherit(model: Any, parent: Any) -> Any:
 
 
 def _today() -> str:
-    """The day in UTC; SOURCE_DATE_EPOCH sets it where builds are to be repeated."""
+    """Today's date in UTC; SOURCE_DATE_EPOCH overrides it for reproducible builds."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
     now = datetime.fromtimestamp(int(epoch), UTC) if epoch.isdecimal() else datetime.now(UTC)
     return now.date().isoformat()
 
 
-@cache  # the disk is asked otherwise, for each fit
+@cache  # otherwise every fit reads the disk
 def _version() -> str | None:
     try:
         return version("weigh")
@@ -189,7 +189,7 @@ def _version() -> str | None:
 
 
 def hash_files(paths: Sequence[str]) -> str:
-    """The SHA-256 of a file; of several, that of their hashes in the order of their names."""
+    """SHA-256 of a file; for several files, that of their hashes in the order of their names."""
     digests = [_hash_file(path) for path in sorted(map(str, paths))]
     if len(digests) == 1:
         return digests[0]
@@ -206,9 +206,9 @@ def _hash_file(path: str) -> str:
 
 @dataclass(frozen=True)
 class Change:
-    """What somebody changed, who and why, and the loss before and after.
+    """A change by hand: what, who, why and when, and the loss before and after.
 
-    The loss is in bits a row, or the mean deviance of a model of numbers.
+    The loss is in bits per row; for a regressor it is the mean deviance.
     """
 
     action: str
@@ -220,7 +220,7 @@ class Change:
     loss_after: float
     refit: bool = False
     estimates: bool = field(default=False, compare=False, repr=False, kw_only=True)
-    """Whether the model is of numbers, which a file says of the model itself."""
+    """Whether the model is a regressor; not stored here, because the model file says so."""
 
     def to_dict(self) -> dict[str, Any]:
         """The change as plain data."""
@@ -250,7 +250,7 @@ class Change:
 
     @property
     def words(self) -> str:
-        """The change as people read it: `age: merge, levels 30 and 40`."""
+        """The change as a phrase: `age: merge, levels 30 and 40`."""
         given = dict(self.arguments)
         table = given.pop("feature", None) or " & ".join(map(str, given.values()))
         parts = [
@@ -276,7 +276,7 @@ def _spell(value: Any) -> str:
 
 
 def login_name() -> str:
-    """Who is at work; `unknown` where the system does not say."""
+    """Login name of the user; `unknown` if the system does not provide it."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):

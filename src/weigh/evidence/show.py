@@ -1,4 +1,4 @@
-"""The evidence table as text, as HTML and as a dataframe; long tables in few rows."""
+"""The evidence as plain text and as a dataframe; long tables are shortened."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 
 ROWS = 8
-"""Intervals of a feature that are printed."""
+"""Maximum number of intervals of a feature in print."""
 
 
 def summarise(table: FeatureTable, most: int | None = ROWS) -> FeatureTable:
-    """The table with at most so many intervals; codes, missing and categories stay."""
+    """The table with at most `most` intervals, joined; other levels are unchanged."""
     feature = table.feature
     if most is None or isinstance(feature, Cross) or len(feature.cuts or ()) < most:
         return table
@@ -35,10 +35,10 @@ def summarise(table: FeatureTable, most: int | None = ROWS) -> FeatureTable:
 
 
 def join_intervals(table: FeatureTable, starts: Sequence[int]) -> FeatureTable:
-    """The table of a number whose intervals are joined; each group is given by its first.
+    """Join neighbouring intervals of a numeric table; `starts` holds the first of each group.
 
-    A joined interval has the mean weight of its rows. Its variance is the mean of theirs: it stands
-    for levels that the model tells apart.
+    A joined interval has the mean weight of its rows. Its variance is the mean of theirs, because
+    the model still distinguishes these levels.
     """
     feature = table.feature
     assert not isinstance(feature, Cross)
@@ -74,11 +74,11 @@ WHOLE: dict[str, Callable[[FeatureTable], float | None]] = {
     "added loss": lambda table: table.added_loss,
     "information value": lambda table: table.information_value,
 }
-"""What is said of a whole table, by the column of a frame."""
+"""Statistics of a whole table, by the name of their column in the dataframe."""
 
 
 def to_frame(evidence: Evidence) -> Any:
-    """One row per level, with weights, errors, counts and what is said of the whole table."""
+    """Dataframe with one row per level: weights, errors, counts, statistics of the table."""
     columns: dict[str, list[Any]] = {"feature": [], "level": []}
     columns |= {name: [] for name in (*weight_names(evidence), *count_names(evidence))}
     known = [name for name in WHOLE if any(_is_known(WHOLE[name](t)) for t in evidence)]
@@ -122,7 +122,7 @@ def _errors(table: FeatureTable) -> Floats:
 
 
 def title(evidence: Evidence) -> str:
-    """The class that positive weights favour."""
+    """Title of the table: unit of the weights, the class they favour, and number of rows."""
     names = [label(c) for c in evidence.classes.tolist()]
     rows = f"{_weight(evidence.class_counts.sum())} rows"
     if evidence.link == "identity":
@@ -140,7 +140,7 @@ def title(evidence: Evidence) -> str:
 
 
 def rule(evidence: Evidence) -> str:
-    """What happens to the sum of a row's weights, where it depends on the row."""
+    """Sentence about the attenuation of totals; empty if there is none."""
     attenuation = evidence.attenuation
     if attenuation is None:
         return ""
@@ -155,9 +155,9 @@ def rule(evidence: Evidence) -> str:
 
 
 def worth(evidence: Evidence) -> str:
-    """What totals are worth after the recalibration, at a few of them."""
+    """Sentence about the recalibration, with examples; empty if there is none."""
     curve = evidence.recalibration
-    if curve is None or evidence.units.are_points:  # the card says what scores mean
+    if curve is None or evidence.units.are_points:  # the scorecard explains its scores
         return ""
     pairs = zip(SHOWN, curve.apply(np.array(SHOWN)) - curve.shift, strict=True)
     told = ", ".join(f"{hundredths(x)} is worth {hundredths(y)}" for x, y in pairs)
@@ -168,7 +168,7 @@ def worth(evidence: Evidence) -> str:
 
 
 def edited(evidence: Evidence) -> str:
-    """That people changed the model, and when they did so last."""
+    """Sentence about changes by hand: how often, and the last one; empty without changes."""
     if not evidence.edits:
         return ""
     n, last = len(evidence.edits), evidence.edits[-1]
@@ -180,7 +180,7 @@ def edited(evidence: Evidence) -> str:
 
 
 def to_text(evidence: Evidence, width: int = 100, max_rows: int | None = ROWS) -> str:
-    """The table of weights as plain text; where it is too wide, bars and errors go first."""
+    """The table of weights as plain text; if it is too wide, bars and then errors are left out."""
     bars = words_of(evidence).bars
     for left_out in ((), (bars,), (bars, LOSS), (bars, LOSS, "Error", "IV", "Importance")):
         grid = _grid(evidence, left_out, max_rows)
@@ -217,12 +217,12 @@ def _headings(evidence: Evidence) -> list[str]:
 
 
 def name_start(evidence: Evidence) -> str:
-    """What a row starts from, in tables of weights."""
+    """Name of the first line of the table: prior, or base points."""
     return words_of(evidence).start if evidence.units.are_points else "Prior"
 
 
 def stands_alone(evidence: Evidence) -> bool:
-    """Whether the start is no weight beside the others: a mean, or the base points of a card."""
+    """Whether the start is not on the scale of the weights: a mean, or base points."""
     return evidence.estimates or evidence.units.are_points
 
 
@@ -246,7 +246,7 @@ def _lines(evidence: Evidence, max_rows: int | None) -> list[tuple[str, ...]]:
 
 
 def _most_important(evidence: Evidence, most: int | None) -> list[FeatureTable]:
-    """The tables that are shown, in their order."""
+    """The `most` most important tables, in their original order."""
     order = sorted(range(len(evidence)), key=lambda j: -evidence.tables[j].importance)
     return [evidence.tables[j] for j in sorted(order[:most])]
 
@@ -269,14 +269,14 @@ def _feature_lines(
 
 
 def _whole(table: FeatureTable, words: Words) -> tuple[str, str, str]:
-    """The importance; the added loss in nats and the information value, where there are classes."""
+    """Importance, added loss in nats, and information value, as text; empty if not defined."""
     lost, value = table.added_loss, table.information_value
     added = "" if lost is None else f"{lost:.4f}"
     return words.error(table.importance), added, "" if np.isnan(value) else f"{value:.2f}"
 
 
 def _most_rows(table: FeatureTable, max_rows: int | None) -> list[int]:
-    """The levels that are shown, in their order: where there are too many, those of most rows."""
+    """Levels to show, in order; if there are too many, those with most rows."""
     order = np.argsort(-table.counts.sum(axis=1), kind="stable")
     return sorted(order[: None if max_rows is None else MOST_LEVELS].tolist())
 
@@ -287,7 +287,7 @@ def _left_out(table: FeatureTable, max_rows: int | None) -> list[str]:
 
 
 def tell_left_out(table: FeatureTable, shown: int) -> str:
-    """How many levels are not shown, where those of most rows are; nothing where all are."""
+    """Text on the number of levels not shown; empty if all are shown."""
     rows = -np.sort(-table.counts.sum(axis=1))
     left = len(rows) - shown
     if left <= 0:
@@ -297,7 +297,7 @@ def tell_left_out(table: FeatureTable, shown: int) -> str:
 
 
 def _weight(total: float) -> str:
-    """Rows, or their weight where it is no whole number."""
+    """Number of rows, or their weight if it is not a whole number."""
     return f"{total:,.0f}" if total == round(total) or total >= 1000 else f"{total:,.4g}"
 
 
@@ -317,7 +317,7 @@ def feature_text(table: FeatureTable) -> str:
 
 
 def _amounts(table: FeatureTable) -> Amounts:
-    """A table of a numeric target on its own, whose weights are amounts or logarithms."""
+    """Number format for a single table of a regressor."""
     return Amounts(digits=digits_of(float(np.abs(table.by_class).max(initial=0.0))))
 
 

@@ -53,14 +53,14 @@ class Evidence:
     caveat: str = ""
     backend: str | None = None
     columns: tuple[str, ...] = ()
-    attenuation: Attenuation | None = None  # where the exponent depends on the row
+    attenuation: Attenuation | None = None  # exponent that depends on the row
     recalibration: Recalibration | None = None  # of two classes
-    covariance: Floats | None = None  # of prior and weights, where they were fitted together
-    class_texts: tuple[str, ...] = ()  # what people read in place of the labels; empty: those
-    outcomes: tuple[str, ...] = ()  # by class, what completes "Probability that"
-    edits: tuple[Change, ...] = ()  # what was changed by hand
-    units: Units = HUNDREDTHS  # how people read the weights
-    exposure: str | None = None  # the column that a regressor was fitted with; "": not a column
+    covariance: Floats | None = None  # of prior and weights, if jointly fitted
+    class_texts: tuple[str, ...] = ()  # display names of classes; empty: the labels
+    outcomes: tuple[str, ...] = ()  # by class, to complete "Probability that"
+    edits: tuple[Change, ...] = ()  # changes by hand
+    units: Units = HUNDREDTHS  # in which weights are displayed
+    exposure: str | None = None  # column used in fit by a regressor; "": an array
     offset: str | None = None
 
     __reduce__ = by_fields
@@ -76,7 +76,7 @@ class Evidence:
         return iter(self.tables)
 
     def __contains__(self, name: object) -> bool:
-        """Whether there is a table of that name; a table may stand for its name."""
+        """Whether there is a table of that name; a table itself may be given too."""
         return name in self._by_name or any(name is table for table in self.tables)
 
     @property
@@ -88,7 +88,7 @@ class Evidence:
         return len(self.tables)
 
     def own_name(self, name: str) -> str:
-        """The name of a table that is given by it, or by the name that people read."""
+        """The name of a table, from its name or its display name."""
         shown = {} if name in self else {table.shown: table.name for table in self}
         return shown.get(name, name)
 
@@ -118,7 +118,7 @@ class Evidence:
 
     @property
     def class_names(self) -> tuple[str, ...]:
-        """The classes as people read them."""
+        """The display names of the classes."""
         own = [label(c) for c in self.classes.tolist()]
         texts = self.class_texts or [""] * len(own)
         names = tuple(text or name for text, name in zip(texts, own, strict=True))
@@ -126,12 +126,12 @@ class Evidence:
 
     @property
     def condition(self) -> str:
-        """What the estimates of a regressor are for: one unit of exposure, an offset of 0."""
+        """Suffix for the estimates of a regressor: per unit of exposure, at an offset of 0."""
         per = "" if self.exposure is None else f" per unit of {self.exposure or 'exposure'}"
         return per if self.offset is None else f"{per} at {self.offset or 'offset'} = 0"
 
     def probability_of(self, place: int) -> str:
-        """What the probability of a class is called."""
+        """Heading for the probability of a class."""
         outcome = self.outcomes[place] if self.outcomes else ""
         return (
             f"Probability that {outcome}"
@@ -147,18 +147,18 @@ class Evidence:
 
     @property
     def features(self) -> tuple[Feature | Cross, ...]:
-        """The levels alone, feature by feature."""
+        """The features, which define the levels."""
         return tuple(table.feature for table in self.tables)
 
     @property
     def tally(self) -> Tally:
-        """The counts alone, which can be added."""
+        """The counts, which can be added to those of other rows."""
         tables = tuple(Counts(table.feature, table.counts) for table in self.tables)
         return Tally(self.classes, self.class_counts, tables)
 
     @cached_property
     def column_names(self) -> tuple[str, ...]:
-        """The columns of the tables that the evidence reads, in order."""
+        """The names of the columns read, in order."""
         if self.event_model == "counts":
             return tuple(map(str, self.tables[0].levels))
         own = (source.name for table in self for source in table.feature.sources)
@@ -171,9 +171,9 @@ class Evidence:
 
     @cached_property
     def given_rate(self) -> Floats | None:
-        """The class frequencies, where they were given and not counted: such a prior has no error.
+        """The class frequencies if given, not counted; None otherwise. Such a prior has no error.
 
-        They come from `class_prior` or `with_prior`, and stay when rows are added.
+        They come from `class_prior` or `with_prior`, and do not change when rows are added.
         """
         known = self.prior_variances is not None and not self.prior_variances.any()
         return self.assumed_rate if known else None
@@ -204,7 +204,7 @@ class Evidence:
         return engine.total(table, self.features, [t.padded for t in self.tables], start)
 
     def contributions(self, X: Any) -> Floats:
-        """The weight of each row's level: by row, table, and total; before any exponent."""
+        """Weights of each row's levels, of shape (rows, tables, totals), before any exponent."""
         parts = engine.place(self.read(X), self.features)
         columns = [t.padded[p.levels][p.codes] for t, p in zip(self.tables, parts, strict=True)]
         return np.stack(columns, axis=1)
@@ -233,7 +233,7 @@ class Evidence:
             change = logit(rate) - logit(self.assumed_rate)
         else:
             change = contrast(np.log(rate) - np.log(self.assumed_rate))
-        if self.recalibration is not None:  # whose total keeps the prior of old, and its error
+        if self.recalibration is not None:  # the total before it keeps the old prior and its error
             new = replace(self.recalibration, shift=self.recalibration.shift + float(change[0]))
             return replace(self, assumed_rate=rate, recalibration=new)
         errors = None if self.prior_variances is None else np.zeros(len(rate))
@@ -263,7 +263,7 @@ class Evidence:
 
 
 def contrast(logs: Floats) -> Floats:
-    """Log probabilities by class (last axis) as weights: the log odds of two, else centred."""
+    """Weights from log probabilities by class (last axis): log odds of two classes, or centred."""
     two = logs.shape[-1] == 2
     weights: Floats = logs[..., 1:] - logs[..., :1] if two else logs - logs.mean(-1, keepdims=True)
     return weights
@@ -277,7 +277,7 @@ def squeeze(row: Floats) -> float | Floats:
 def flip(evidence: Evidence) -> Evidence:
     """Exchange the two classes, so that positive weights favour the first.
 
-    total'(x) = -total(x), and what turned it into a probability is turned with it
+    total'(x) = -total(x), and recalibration and attenuation are mirrored too
 
     >>> import weigh
     >>> evidence = weigh.EvidenceNB().fit(weigh.datasets.titanic(), "Survived").evidence_
@@ -320,7 +320,7 @@ def _turn_table(table: FeatureTable) -> FeatureTable:
 
 
 def _turn_curve(worth: Recalibration) -> Recalibration:
-    """-f(-total): the points from right to left."""
+    """Mirror a recalibration f: -f(-total)."""
     steps = worth.method == "isotonic"
     return replace(
         worth,

@@ -1,4 +1,4 @@
-"""How people read weights: times 100, as points, in the unit of a target, or as factors."""
+"""Display of weights: times 100, as points, in the unit of the target, or as factors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Units:
-    """A weight reads `scale` times itself, rounded; a total of zero reads `start`.
+    """Scale of displayed weights: `scale` times the weight, rounded; a zero total shows `start`.
 
     >>> Units().text(0.174), Units(28.85, 487.0).text(-0.59), Units(28.85, 487.0).total(2.0)
     ('+17', '-17', 545)
@@ -29,11 +29,11 @@ class Units:
 
     @property
     def turned(self) -> Units:
-        """The units of the same weights with their signs turned: points stay as they are."""
+        """The units for weights of opposite sign: points do not change."""
         return replace(self, scale=-self.scale) if self.are_points else self
 
     def whole(self, weight: float) -> int:
-        """A weight as the whole number that people read."""
+        """A weight as the whole number displayed."""
         return round(self.scale * weight)
 
     def text(self, weight: float) -> str:
@@ -41,7 +41,7 @@ class Units:
         return signed(self.whole(weight))
 
     def total(self, total: float) -> int:
-        """A prior or a total: of a scorecard, base points or the score."""
+        """A prior or a total as displayed; for a scorecard, base points or the score."""
         return round(self.start + self.scale * total)
 
 
@@ -55,7 +55,7 @@ def signed(whole: int) -> str:
 
 
 def hundredths(weight: float) -> str:
-    """A weight as people read it: times 100, rounded, with its sign."""
+    """A weight as text: times 100, rounded, with its sign."""
     return HUNDREDTHS.text(weight)
 
 
@@ -64,20 +64,20 @@ FIGURES = 3
 
 @dataclass(frozen=True)
 class Words:
-    """How the weights of one model are written: weights of evidence, times 100."""
+    """Number format and headings of a model: weights of evidence, times 100."""
 
     heading: str = "Weight"
     start: str = "Prior"
     bars: str = "against | for"
-    smallest: float = 0.05  # bars are drawn against at least this weight
+    smallest: float = 0.05  # least weight of a full-length bar
     importance_is: str = "the mean absolute contribution to the log odds, times 100"
 
     def weight(self, weight: float) -> str:
-        """The weight of a level, or the prior."""
+        """Text of the weight of a level."""
         return hundredths(weight)
 
     def prior(self, prior: float) -> str:
-        """What a row starts from."""
+        """Text of the prior."""
         return self.weight(prior)
 
     def error(self, error: float) -> str:
@@ -87,7 +87,7 @@ class Words:
 
 @dataclass(frozen=True)
 class Amounts(Words):
-    """Weights in the unit of the target, with so many decimal places."""
+    """Weights in the unit of the target, with `digits` decimal places."""
 
     heading: str = "Change"
     start: str = "Start: nothing known"
@@ -97,7 +97,7 @@ class Amounts(Words):
     digits: int = 2
 
     def weight(self, weight: float) -> str:
-        """By how much a level moves the estimate."""
+        """Change of the estimate by a level."""
         return spell(weight, self.digits, "+")
 
     def prior(self, prior: float) -> str:
@@ -105,13 +105,13 @@ class Amounts(Words):
         return spell(prior, self.digits)
 
     def error(self, error: float) -> str:
-        """In the same unit."""
+        """A standard error, or a mean absolute contribution, in the same unit."""
         return spell(error, self.digits)
 
 
 @dataclass(frozen=True)
 class Factors(Words):
-    """Weights as what the estimate is multiplied by."""
+    """Weights as factors of the estimate."""
 
     heading: str = "Factor"
     start: str = "Start: nothing known"
@@ -119,7 +119,7 @@ class Factors(Words):
     importance_is: str = "the mean absolute contribution to the estimate's logarithm, times 100"
 
     def weight(self, weight: float) -> str:
-        """What a level multiplies the estimate by."""
+        """Factor of the estimate for a level."""
         return factor(float(np.exp(weight)))
 
     def prior(self, prior: float) -> str:
@@ -130,7 +130,7 @@ class Factors(Words):
 
 @dataclass(frozen=True)
 class Hazards(Words):
-    """Weights of the log odds that an event comes in a period in which it may."""
+    """Weights of the log odds of an event in a period, given no event before."""
 
     bars: str = "later | earlier"
     importance_is: str = "the mean absolute contribution to the log odds of the hazard, times 100"
@@ -150,7 +150,7 @@ class Points(Words):
         return self.units.text(weight)
 
     def prior(self, prior: float) -> str:
-        """What a score starts from."""
+        """Base points."""
         return signed(self.units.total(prior))
 
     def error(self, error: float) -> str:
@@ -159,7 +159,7 @@ class Points(Words):
 
 
 def words_of(evidence: Evidence) -> Words:
-    """How the weights of a model or a scorecard are written."""
+    """Number format and headings for a model or a scorecard."""
     if evidence.units.are_points:
         return Points(units=evidence.units)
     if evidence.form == "hazard":
@@ -173,7 +173,7 @@ def words_of(evidence: Evidence) -> Words:
 
 
 def digits_of(size: float) -> int:
-    """Decimal places that show three figures of a number of this size.
+    """Decimal places for three significant digits of a number of this size.
 
     >>> digits_of(27.5), digits_of(12345.0)
     (1, 0)
@@ -185,7 +185,7 @@ def digits_of(size: float) -> int:
 
 
 def spell(value: float, digits: int, sign: str = "") -> str:
-    """A number with so many decimal places, and commas between thousands.
+    """A number with `digits` decimal places, and commas between thousands.
 
     >>> spell(4200.0, 0, "+"), spell(0.00012345, 7)
     ('+4,200', '0.000123')
@@ -197,7 +197,7 @@ def spell(value: float, digits: int, sign: str = "") -> str:
 
 
 def factor(value: float) -> str:
-    """What a mean is multiplied by.
+    """A factor as text.
 
     >>> factor(1.1834), factor(0.04)
     ('× 1.18', '× 0.040')

@@ -1,4 +1,4 @@
-"""Evidence in a notebook: its tables with bars, and a fitted model in a few lines."""
+"""Evidence in a notebook: tables with bars, and a short summary of a fitted model."""
 
 from __future__ import annotations
 
@@ -27,17 +27,18 @@ if TYPE_CHECKING:
     from weigh.evidence.tables import Evidence
 
 SHORT, LEVELS, TABLES = 24, 40, 60
-"""Levels that are shown at once; levels of a table, and tables, that are shown at all."""
+"""Tables are folded if they have more than SHORT levels in all. At most LEVELS levels of a table
+and TABLES tables are shown."""
 
 OPEN = 3
-"""The most important tables, which are open where the others are folded."""
+"""Number of tables, the most important, that are open when others are folded."""
 
 FIRST = 6
-"""The most important tables, which a model's summary shows."""
+"""Number of tables, the most important, in a model's summary."""
 
 
 def to_view(evidence: Evidence) -> View:
-    """Every table with its levels; the most important first, and folded where there are many."""
+    """All tables with their levels, the most important first; folded if there are many levels."""
     ranked = rank_tables(evidence)
     folded = sum(len(table.levels) for table in ranked) > SHORT
     scale, words = _scale(evidence), words_of(evidence)
@@ -56,7 +57,7 @@ def to_view(evidence: Evidence) -> View:
 
 
 def summarise_model(name: str, evidence: Evidence, facts: Sequence[tuple[str, str]]) -> View:
-    """What a model was fitted to, and its most important tables."""
+    """Summary of a model: its training data, and its most important tables."""
     ranked = rank_tables(evidence)
     most = max((table.importance for table in ranked), default=0.0)
     scale = max(most, np.finfo(float).tiny)
@@ -87,7 +88,7 @@ def rank_tables(evidence: Evidence) -> list[FeatureTable]:
 
 
 def tell_classes(evidence: Evidence) -> str:
-    """The classes and how frequent they are."""
+    """The classes and their frequencies, as text."""
     pairs = zip(evidence.classes.tolist(), evidence.base_rate, strict=True)
     shown = [f"{label(c)} {100 * share:.1f}%" for c, share in pairs]
     more = f" and {len(shown) - FIRST} more" if len(shown) > FIRST else ""
@@ -115,7 +116,7 @@ def _heads(evidence: Evidence) -> tuple[str, ...]:
 
 
 def _weights(row: Any, scale: float, words: Words) -> tuple[str | Bar, ...]:
-    """Weights of a level by class, with a bar where there is one."""
+    """Weights of a level by class; a single weight gets a bar."""
     shown = tuple(map(words.weight, row[:MOST_CLASSES]))
     return (*shown, Bar(float(row[0]) / scale)) if len(row) == 1 else shown
 
