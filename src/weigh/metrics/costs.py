@@ -49,7 +49,7 @@ def best_threshold(
         cost(t) = (cost_fp false positives(t) + cost_fn false negatives(t)) / n
 
     Calibrated probabilities need no search: a positive decision costs cost_fp (1 - p) and a
-    negative one cost_fn p, so the cut-off is cost_fp/(cost_fp + cost_fn). It is given beside the
+    negative one cost_fn p, so the cut-off is cost_fp/(cost_fp + cost_fn). It is returned beside the
     one found; on few rows it is the safer of the two.
 
     The cut-offs tried lie midway between neighbouring probabilities and beyond the outer ones (-inf

@@ -55,7 +55,7 @@ class Groups:
 
     @property
     def one_class(self) -> bool:
-        """Whether all rows are of the same class."""
+        """Whether all rows have the same class."""
         return min(self.n_positive, self.n_negative) == 0
 
     @cached_property
