@@ -101,9 +101,9 @@ def evidence_of_pairs(
     found: dict[tuple[int, int], Floats] = {}
     for later in _share(design, view.target.n_totals):
         cells = CellSums(view, design, later, salts)
-        sums = np.moveaxis(rows.sum(cells).arrays[0], -1, 1)
+        sums = np.moveaxis(rows.sum(cells).arrays[0], -1, 0)
         for b in later:
-            nats = np.sum([_weigh_strip(cells.tables, b, own) for own in sums], axis=0)
+            nats = _weigh_strip(cells.tables, b, sums).sum(axis=0)
             found |= {(a, b): own for a, own in enumerate(nats.T)}
     return found
 
@@ -118,7 +118,10 @@ def _share(design: Design, n_totals: int) -> Iterator[tuple[int, ...]]:
 
 
 def _weigh_strip(tables: Tables, b: int, sums: Floats) -> Floats:
-    """The evidence of the pairs of one part with each before it, from slopes and curvatures."""
+    """The evidence of the pairs of one part with each before it, from slopes and curvatures.
+
+    Of each total: by half, and of all rows; by part before it.
+    """
     strip = tables.strip(b)
     n, m = strip.height - 1, strip.widths - 1  # levels of the part, and of each before it
     by_half = np.zeros((*sums.shape[:-1], len(m), n, m.max()))
@@ -126,7 +129,7 @@ def _weigh_strip(tables: Tables, b: int, sums: Floats) -> Floats:
         part = sums[..., start : start + strip.height * width]
         grid = part.reshape(*part.shape[:-1], strip.height, width)
         by_half[..., a, :, : width - 1] = grid[..., 1:, 1:]
-    slope, curvature = np.concatenate([by_half, by_half.sum(axis=1, keepdims=True)], axis=1)
+    slope, curvature = np.concatenate([by_half, by_half.sum(axis=2, keepdims=True)], axis=2)
     slope, free = _take_out(slope, curvature), (n - 1) * (m - 1) / (n * m)
     tried = []
     for t in VARIANCES:
@@ -182,8 +185,9 @@ def rank_pairs(
     cuts = [tuple(part.feature for part in parts) for parts in every]
     own = dict(zip(cuts, every, strict=True))  # categories alone are cut in one way
     known = {cut: evidence_of_pairs(parts, rows, view, salts) for cut, parts in own.items()}
-    pairs = [*known[cuts[0]]]
-    nats = np.array([[known[cut][pair] for pair in pairs] for cut in cuts])
+    found_by = [known[cut] for cut in cuts]
+    pairs = [*found_by[0]]
+    nats = np.array([[nats_of[pair] for pair in pairs] for nats_of in found_by])
     names = [sorted(every[0][j].feature.name for j in pair) for pair in pairs]
     ranked = []
     for group in range(HALVES + 1):
