@@ -1,7 +1,7 @@
-"""What learners share: read a table, learn `Evidence`, predict and explain from it.
+"""Base classes of learners: read a table, learn `Evidence`, predict and explain from it.
 
-A learner stores its parameters and writes one method, `_learn(sample) -> Evidence`. One that ends
-as something else than a table builds on `TableEstimator`, which reads and nothing more.
+A learner stores its parameters and writes one method, `_learn(sample) -> Evidence`. A learner whose
+result is not a table of weights derives from `TableEstimator`, which only reads tables.
 
 columns      warnings about columns that look like something else
 estimator    `TableEstimator`: any table in, and its columns as levels; `EvidenceModel` has

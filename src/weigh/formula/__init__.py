@@ -2,8 +2,8 @@
 
 total = prior + sum over terms of the weight of the level whose condition holds first
 
-formula   `Formula`: columns, conditions, weights, and what a sum means
-data      the same as JSON, small enough for a page
+formula   `Formula`: columns, conditions, weights, and the link from totals to predictions
+data      a formula as JSON, small enough for a page
 """
 
 from weigh.formula.data import Row, Scorer

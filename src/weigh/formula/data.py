@@ -16,17 +16,17 @@ from weigh.formula.formula import Formula, Input, Spread, Term
 from weigh.frames import NOT_KNOWN, Floats, key
 
 EXACT = 160
-"""A covariance of more weights is packed as errors and 16-bit correlations, which keep an interval
-to about six digits, so that the page stays small."""
+"""A covariance of more weights is stored as standard errors and 16-bit correlations, so that the
+page stays small. Intervals are then exact to about six digits."""
 
 PLACES = 1 << 16
-"""Numbers that sixteen bits can tell apart."""
+"""Number of different values of sixteen bits."""
 
 Labels: TypeAlias = Callable[[Feature], Sequence[str]]
 
 
 def to_data(formula: Formula, labels: Labels = lambda feature: feature.labels) -> dict[str, Any]:
-    """Columns, levels, weights, and what a sum means, ready for JSON; names are text that prints.
+    """Columns, levels, weights and link as data for JSON; names are printable text.
 
     `labels` names the levels of a feature as the page shows them.
     """
@@ -68,7 +68,7 @@ def _spread(spread: Spread | None) -> dict[str, Any]:
 
 
 def _always(part: Feature) -> Feature:
-    """A feature without the rule of when it is asked for, which is the column's."""
+    """A feature without its conditions for being asked, which are stored with the column."""
     return replace(part, asked=())
 
 
@@ -77,7 +77,7 @@ def _finite(number: float) -> float | None:
 
 
 def _known(values: Sequence[float] | None) -> list[float | None] | None:
-    """For JSON: what is not a number is None, and infinity a number near it."""
+    """Numbers for JSON: NaN becomes None, and infinity a large finite number."""
     if values is None:
         return None
     return [None if np.isnan(x) else float(np.clip(x, -1e300, 1e300)) for x in values]
@@ -103,7 +103,7 @@ def _column(column: Input, inputs: Sequence[Input]) -> dict[str, Any]:
 
 
 def _choices(ask: Ask, inputs: Sequence[Input]) -> list[Any]:
-    """The column that a question depends on, and the choices, or intervals, that it must have."""
+    """Index of the column that a question depends on, and the choices or intervals required."""
     at = [column.name for column in inputs].index(ask.feature.name)
     if ask.feature.is_numeric:
         return [at, [*ask.places]]
@@ -114,7 +114,7 @@ def _choices(ask: Ask, inputs: Sequence[Input]) -> list[Any]:
 
 
 def _part(part: Feature, inputs: Sequence[Input], labels: Labels) -> dict[str, Any]:
-    """One feature of one column: where the answers of the form stand among its levels."""
+    """One feature of one column: how the answers of the form map to its levels."""
     at = next(j for j, column in enumerate(inputs) if column.name == part.name)
     missing = part.missing_place if part.has_missing else -1
     found: dict[str, Any] = {"column": at, "missing": missing, "skip": part.skip_missing}
@@ -154,7 +154,7 @@ def _table(
 
 
 def _pool(formula: Formula) -> Floats | None:
-    """The numbers of all tables that differ, where naming them by place takes less room."""
+    """Distinct numbers of all tables, if storing indices into them is smaller; else None."""
     every = [rows for term in formula.terms for rows in (term.weights, term.variances)]
     flat = [np.ravel(np.array(rows, np.float64)) for rows in every if rows is not None]
     numbers = np.concatenate(flat or [np.empty(0)])
@@ -164,7 +164,7 @@ def _pool(formula: Formula) -> Floats | None:
 
 
 def _write(rows: Any, pool: Floats | None) -> str:
-    """Row by row, in full or as places in the pool."""
+    """Encode numbers row by row, as doubles or as indices into the pool."""
     values = np.array(rows, dtype="<f8")
     return _pack(values if pool is None else np.searchsorted(pool, values).astype("<u2"))
 
@@ -204,7 +204,7 @@ class Scorer:
 
     @cached_property
     def finders(self) -> tuple[Callable[[Row], int], ...]:
-        """From a row to the place of its level in each term; that after the last is no level."""
+        """Functions from a row to the index of its level in each term; the last is no level."""
         return tuple(map(_place, self.formula.terms))
 
     @cached_property
@@ -221,20 +221,20 @@ class Scorer:
 
     @cached_property
     def answers(self) -> tuple[tuple[Callable[[Row], bool], ...], ...]:
-        """From a row to whether it has an answer in each column of each term."""
+        """Functions that tell whether a row has an answer, by column of each term."""
         return tuple(tuple(map(_answers, term.columns)) for term in self.formula.terms)
 
     @cached_property
     def types(self) -> dict[str, frozenset[type]]:
-        """The columns that rows may have, and the types of JSON that they take."""
+        """The columns that rows may have, and the JSON types that they accept."""
         return {column.name: column.types for column in self.formula.inputs}
 
     def totals(self, rows: Sequence[Row]) -> Floats:
-        """What `Evidence.total` gives, row by row; an absent field is not known."""
+        """Totals of rows, equal to those of `Evidence.total`; an absent field is not known."""
         return self.finish(self.sums(self.places(rows)), rows)
 
     def sums(self, places: Sequence[Sequence[int]]) -> Floats:
-        """Prior and weights of rows whose places are known, before any exponent or curve."""
+        """Sums of prior and weights from the indices of levels, before any exponent or curve."""
         prior = [*self.formula.prior]
         start = prior if self.formula.attenuation is None else [0.0] * len(prior)
         add = self._add_one if len(start) == 1 else self._add_many
@@ -271,7 +271,7 @@ class Scorer:
         return totals
 
     def _count(self, row: Row) -> int:
-        """How many terms the row has an answer in, or null where that is a level."""
+        """Number of terms in which the row has an answer, or a null that is a level."""
         return sum(all(answers(row) for answers in term) for term in self.answers)
 
 

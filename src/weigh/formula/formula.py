@@ -19,7 +19,7 @@ from weigh.frames import Floats, Value, key
 
 @dataclass(frozen=True)
 class Input:
-    """A column that the model asks for, and the features that read it: one, or some of pairs."""
+    """An input column of the model, and the features that read it: one, or several in pairs."""
 
     name: str
     features: tuple[Feature, ...]
@@ -36,7 +36,7 @@ class Input:
 
     @cached_property
     def kinds(self) -> frozenset[Kind]:
-        """What it held in training; empty where it had no value."""
+        """The kinds of its values in training; empty if it had none."""
         return frozenset().union(*(feature.kinds for feature in self.features))
 
     @property
@@ -56,7 +56,7 @@ class Input:
 
     @property
     def asked(self) -> tuple[Ask, ...]:
-        """What must hold for the column to be asked for; nothing where it always is."""
+        """Conditions for the column to be asked for; empty if it always is."""
         return next((feature.asked for feature in self.features if feature.asked), ())
 
     @cached_property
@@ -157,7 +157,7 @@ class Term:
 
     @property
     def skips(self) -> bool:
-        """Whether a row may have no answer here, which the attenuation asks."""
+        """Whether a missing value counts as no answer, which the attenuation needs."""
         return self.feature.skip_missing
 
     @cached_property
@@ -171,7 +171,7 @@ def _rows(values: Floats) -> Rows:
 
 
 def _shared_variance(table: FeatureTable) -> tuple[float, ...] | None:
-    """Of ln P(token|c) of all tokens of a class, which share one distribution."""
+    """Variance common to ln P(token|c) of all tokens of a class, which share one total."""
     if table.variances is None:
         return None
     from scipy.special import polygamma  # not at start-up: only tokens need it
@@ -182,9 +182,9 @@ def _shared_variance(table: FeatureTable) -> tuple[float, ...] | None:
 
 @dataclass(frozen=True)
 class Costs:
-    """What terms are compared with when they cost points, and what to tell people of each.
+    """Baselines for the points lost by each term of a scorecard, and texts for reasons.
 
-    `texts` holds, by term, what to say of each level, and last of what is no level.
+    `texts` holds, by term, the text for each level, and last for no level.
     """
 
     baselines: tuple[float, ...]
@@ -196,11 +196,11 @@ class Costs:
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """How numbers vary about their estimates, from which intervals for new rows are computed.
+    """Distribution of a numeric target around its estimates, for prediction intervals.
 
-    variance = dispersion mean^power. `errors` are quantiles of the errors of rows left out, in
-    standard deviations, at probabilities that are spaced evenly from 0 to 1. Counts have none: they
-    are Poisson, or negative binomial where the dispersion is above 1.
+    variance = dispersion mean^power. `errors` are quantiles of the errors of hold-out rows, in
+    standard deviations, at evenly spaced probabilities from 0 to 1. Counts have none: they are
+    Poisson, or negative binomial where the dispersion is above 1.
     """
 
     power: float

@@ -1,7 +1,7 @@
-"""Newton's method, for all that is fitted by minimising a smooth loss.
+"""Newton's method, for every model that is fitted by minimising a smooth loss.
 
-A problem is a point: it has a loss and a gradient, and other points can be reached from it. How it
-gets its Hessian, as a matrix, in pieces or by products, is its own affair.
+A problem is represented by a point, with its loss and gradient and a method to move to another
+point. Each problem chooses how to represent its Hessian: as a matrix, in blocks, or by products.
 
     descent      damped steps; conjugate gradients, where the Hessian is known by its products
     ball         a limit on the norm of the unknowns: an exact trust region

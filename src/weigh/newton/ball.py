@@ -1,12 +1,12 @@
-"""Newton's method in a ball: the least loss of unknowns whose squared norm is limited.
+"""Newton's method in a ball: minimise a loss subject to a limit on the squared norm.
 
 Of a convex loss, the least value on a sphere that excludes the minimum is the least value in the
 ball, and both are the ridge solution of matching norm. Each step minimises the quadratic model of
 the loss in the ball exactly, from the eigenvectors of the Hessian (a trust region), and is damped.
-From one norm to the next the old Hessian serves as long as the gradient falls fast.
+From one norm to the next the old Hessian is reused as long as the gradient falls fast.
 
-A search is a generator: it yields what it asks and is sent what it asked for, so that one pass over
-the rows can answer many searches.
+A search is a generator: it yields a request (`Ask`) and is sent the result, so that one pass over
+the rows can answer the requests of many searches.
 """
 
 from __future__ import annotations
@@ -22,24 +22,25 @@ from weigh.frames import Floats
 from weigh.newton.descent import ROUNDING, Asking, Derivatives, backtrack
 
 RANK = 1e-13
-"""Curvatures below this part of the largest are none: there the unknowns of least norm stay."""
+"""Eigenvalues below this share of the largest count as zero: the solution of least norm is used."""
 
 RUNAWAY, FEW = 1e-3, 12
-"""So many Newton steps of this part of the unknowns, the gradient being gone, find no optimum."""
+"""There is no finite optimum if FEW Newton steps, after the gradient has vanished, still move the
+unknowns by more than this share of their norm."""
 
 STEPS = 200
 
 SLOW = 0.5
-"""A gradient that falls by less than this factor asks for a new Hessian."""
+"""If the gradient falls by less than this factor, the Hessian is computed again."""
 
 GROWTH, FARTHEST = 10, 1e14
-"""The ball of a search without a norm grows so fast, and so far."""
+"""Growth factor per step, and largest squared norm, of the ball of a search without a limit."""
 
 TINY = 1e-200
 
 
 class Curved(Derivatives, Protocol):
-    """A loss, its gradient and, where it was asked for, its Hessian."""
+    """A loss, its gradient and, if requested, its Hessian."""
 
     @property
     def hessian(self) -> Floats | None:
@@ -51,7 +52,7 @@ Told = TypeVar("Told", bound=Curved)
 
 @dataclass(frozen=True)
 class Ask:
-    """A point whose loss and gradient are wanted, with the Hessian if `curved`."""
+    """Request for the loss and gradient at a point, with the Hessian if `curved`."""
 
     at: Floats
     curved: bool
@@ -59,15 +60,15 @@ class Ask:
 
 @dataclass(frozen=True)
 class Solution(Generic[Told]):
-    """Where a search ended, what was found there, the multiplier of the norm, and why it ended."""
+    """Result of a search: the point, its derivatives, the multiplier, and why the search ended."""
 
     at: Floats
     here: Told
     multiplier: float
-    residual: float  # the norm of what is left of the gradient
+    residual: float  # norm of the remaining gradient
     converged: bool
-    stopped: bool = False  # where the caller wanted it to
-    running: bool = False  # no optimum: the unknowns grow for ever while the loss hardly falls
+    stopped: bool = False  # by the caller's criterion
+    running: bool = False  # no finite optimum: the unknowns diverge while the loss hardly falls
 
     @property
     def norm(self) -> float:
@@ -88,7 +89,7 @@ class Quadratic:
         return cls(*linalg.eigh(hessian, driver="evd", check_finite=False))
 
     def least(self, at: Floats, gradient: Floats, norm: float, tol: float) -> Floats:
-        """Where the model is least in the ball of squared norm `norm`.
+        """Minimiser of the quadratic model in the ball of squared norm `norm`.
 
         In directions without curvature it is 0, unless the gradient has more than `tol` there.
         """
@@ -105,12 +106,12 @@ class Quadratic:
 
 
 def never(here: Derivatives) -> bool:
-    """Stop nowhere but at the optimum."""
+    """Never stop before the optimum."""
     return False
 
 
 class Search(Generic[Told]):
-    """Solutions for one norm after another, each from where the last one ended.
+    """Solve for one norm after another, each from the previous solution.
 
     Parameters
     ----------
@@ -139,7 +140,7 @@ class Search(Generic[Told]):
     ) -> Asking[Told, Solution[Told]]:
         """Find the least loss in the ball of squared norm `norm`, or a point at which to `stop`."""
         ball = max(float(self.at.size), 1.0, GROWTH * float(self.at @ self.at))
-        while ball < min(norm, FARTHEST):  # a full step from afar may land where all is flat
+        while ball < min(norm, FARTHEST):  # a full step may land where the loss is flat
             found = yield from self._solve(ball, stop)
             if found.stopped:
                 return found
@@ -171,9 +172,9 @@ class Search(Generic[Told]):
                 here, fresh = (yield from self._bend(at, here)), True
             found = yield from self._step(at, here, norm)
             if found is None and fresh:
-                break  # no lower loss in floating point
+                break  # no further decrease in floating point
             if found is None:
-                self.model = None  # the old Hessian points nowhere: take a new one
+                self.model = None  # the old Hessian gives no descent: compute a new one
                 continue
             fallen = here.loss - found[1].loss
             (step, here), before, fresh = found, residual, False
@@ -182,13 +183,13 @@ class Search(Generic[Told]):
         return Solution(at, here, multiplier, residual, done, stopped)
 
     def _done(self, here: Told, residual: float, fallen: float) -> bool:
-        """Whether the gradient is gone: relative to the loss, too, unless that falls no more."""
+        """Whether the search has converged: by `tol` and, relative to the loss, by `part`."""
         if residual > self.tol or not np.isfinite(self.part):
             return residual <= self.tol
         return min(residual, fallen) <= self.part * here.loss
 
     def _bend(self, at: Floats, here: Told) -> Asking[Told, Told]:
-        """What was found, with the Hessian, which becomes the model."""
+        """Compute the Hessian at a point if needed, and use it as the quadratic model."""
         if here.hessian is None:
             here = yield Ask(at, True)
         assert here.hessian is not None
@@ -198,15 +199,16 @@ class Search(Generic[Told]):
     def _step(
         self, at: Floats, here: Told, norm: float
     ) -> Asking[Told, tuple[Floats, Told] | None]:
-        """A damped step to where the model is least."""
+        """A damped step towards the minimiser of the quadratic model."""
         assert self.model is not None
         step = at - self.model.least(at, here.gradient, norm, self.tol)
         return (yield from backtrack(here, step, lambda part: Ask(at - part, self.eager)))
 
     def _settle(self, found: Solution[Told]) -> Asking[Told, Solution[Told]]:
-        """Newton steps until they no longer move the unknowns, the gradient being gone.
+        """After the gradient has vanished, take Newton steps until they hardly move the unknowns.
 
-        Where they always do there is no optimum: unknowns run away while the loss hardly falls.
+        If they keep moving there is no finite optimum: the unknowns diverge while the loss hardly
+        falls.
         """
         at, there = self.at, self.here
         for _ in range(FEW if at.size else 0):
@@ -228,9 +230,9 @@ class Search(Generic[Told]):
         return replace(found, at=at, here=here, residual=float(np.linalg.norm(here.gradient)))
 
     def full_steps(self, stop: Callable[[Told], bool]) -> Asking[Told, Solution[Told] | None]:
-        """Newton steps from 0 until `stop`; None where they do not get there.
+        """Newton steps from 0 until `stop`; None if they never fulfil it.
 
-        Without an optimum, where this lands is a property of the rule.
+        Without a finite optimum, the result depends on this rule.
         """
         at = np.zeros(self.at.size)
         here = yield Ask(at, True)
@@ -247,7 +249,7 @@ class Search(Generic[Told]):
 
 
 def _multiplier(at: Floats, gradient: Floats, norm: float) -> float:
-    """Of the norm, where the point lies on the sphere and the loss wants to leave it."""
+    """Lagrange multiplier of the norm; 0 inside the ball, or if the loss falls inwards."""
     length = float(at @ at)
     if not np.isfinite(norm) or length < norm * (1 - 1e-10) or length == 0:
         return 0.0

@@ -1,4 +1,4 @@
-"""Damped Newton steps, with weights tied together where constraints hold."""
+"""Damped Newton steps; weights at active order constraints are tied together."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from scipy.sparse.linalg import LinearOperator, cg
 from weigh.frames import Floats, Integers
 
 ROUNDING = 1e-11
-"""A loss that rises by less, relative to itself, has not risen: it is a sum of many rows."""
+"""Relative increases of the loss below this are rounding errors of a sum over many rows."""
 
 ENOUGH = 1e-4
-"""A step must lower the loss by this part of what the gradient promises (Armijo)."""
+"""A step must lower the loss by this share of the first-order decrease (Armijo)."""
 
 HALVINGS = 40
 
@@ -26,7 +26,7 @@ class Derivatives(Protocol):
 
     @property
     def loss(self) -> float:
-        """What is minimised."""
+        """The loss to minimise."""
 
     @property
     def gradient(self) -> Floats:
@@ -47,7 +47,7 @@ Asking: TypeAlias = Generator[Any, AnyDerivatives, Found]
 
 
 def promise(here: Derivatives, step: Floats) -> float:
-    """By how much a step lowers the loss to first order; a Newton step brings half of it."""
+    """First-order decrease of the loss by a step; a Newton step achieves half of it."""
     return float((here.gradient * step).sum())
 
 
@@ -60,8 +60,8 @@ def descend(
 ) -> AnyPoint:
     """Take damped Newton steps until the point is `done`.
 
-    The search also ends where a step promises less than `least`, where rounding hides any further
-    progress, and after `most` steps.
+    It also ends if the first-order decrease of a step is below `least`, if rounding hides further
+    progress, or after `most` steps.
     """
     before = np.inf
     for _ in range(most):
@@ -80,7 +80,7 @@ def descend(
 
 
 def damp(point: AnyPoint, step: Floats) -> AnyPoint | None:
-    """The first point along a step, halved again and again, whose loss is low enough."""
+    """Halve a step until the loss is low enough (Armijo); None if it never is."""
     if promise(point, step) <= 0:
         return None
     found = follow(backtrack(point, step, lambda shorter: shorter), point.moved)
@@ -90,9 +90,9 @@ def damp(point: AnyPoint, step: Floats) -> AnyPoint | None:
 def backtrack(
     here: Derivatives, step: Floats, ask: Callable[[Floats], Any]
 ) -> Asking[AnyDerivatives, tuple[Floats, AnyDerivatives] | None]:
-    """Search along a step, as a generator: it yields `ask(step)` and is sent what is found there.
+    """Line search as a generator: it yields `ask(step)` and is sent the point reached.
 
-    Returns the step that lowers the loss, and what was found; None where no part of it does.
+    Returns the step that lowers the loss, and the point reached; None if no fraction of it does.
     """
     promised, slack = promise(here, step), ROUNDING * abs(here.loss)
     for halving in range(HALVINGS):
@@ -104,7 +104,7 @@ def backtrack(
 
 
 def follow(search: Generator[Any, Any, Found], answer: Callable[[Any], Any]) -> Found:
-    """Run a search to its end, each of its questions answered at once.
+    """Run a search (a generator) to its end, answering each request immediately.
 
     >>> def double():
     ...     told = yield 3
@@ -127,16 +127,16 @@ def conjugate_gradients(
     precision: float,
     most: int,
 ) -> tuple[Floats, bool]:
-    """Solve with a Hessian that is known by its products; whether `precision` was reached.
+    """Solve a system whose Hessian is given by products; also return whether it converged.
 
     Parameters
     ----------
     product, inverse : callables
-        The Hessian, and something near its inverse, times a direction of the shape of `right`.
+        Product of the Hessian, and of an approximate inverse, with a direction shaped like `right`.
     precision : float
-        How small the residual has to be, relative to `right`.
+        Largest norm of the residual, relative to that of `right`.
     most : int
-        The number of products.
+        Largest number of products.
     """
 
     def flat(function: Callable[[Floats], Floats]) -> LinearOperator:
@@ -170,11 +170,11 @@ class Orders:
         return np.concatenate([order.places[1:] for order in self.orders])
 
     def rises(self, weights: Floats) -> Floats:
-        """By how much each second neighbour goes on the right way."""
+        """Difference of each two neighbours, positive if in the required order."""
         return np.concatenate([o.sign * np.diff(weights[o.places].ravel()) for o in self.orders])
 
     def multipliers(self, gradient: Floats) -> Floats:
-        """How strongly tied neighbours strive the wrong way."""
+        """Lagrange multipliers of the order constraints of tied neighbours."""
         parts = [-o.sign * np.cumsum(gradient[o.places].ravel())[:-1] for o in self.orders]
         return np.concatenate(parts)
 
@@ -197,7 +197,7 @@ class Orders:
 def step_in_order(
     weights: Floats, gradient: Floats, solve: Callable[[Floats], Floats], orders: Orders
 ) -> Floats:
-    """From the weights to the nearest in order to where a Newton step would lead.
+    """Newton step with order constraints: the nearest ordered point, in the Hessian's norm.
 
     `solve` is the inverse of the Hessian times a right side.
     """
@@ -221,7 +221,7 @@ def find_ties(
     weights_of: Callable[[Fit], Floats],
     releases: Callable[[Fit], Integers],
 ) -> Fit:
-    """Tie what is out of order and release what strives apart, until neither is left.
+    """Active-set method: tie neighbours that are out of order, release those that need no tie.
 
     Parameters
     ----------
@@ -232,7 +232,7 @@ def find_ties(
     weights_of : callable
         All weights of a fit.
     releases : callable
-        Which neighbours would, if tied, strive apart the right way.
+        Mask of the neighbours whose tie is not needed: the loss falls if they move apart in order.
     """
     for _ in range(ROUNDS):
         found = fit(tied)
@@ -248,7 +248,7 @@ def find_ties(
 
 
 def add_tied(values: Floats, ties: Integers | None) -> Floats:
-    """Sums by unknown, those of tied weights added.
+    """Sum values by unknown; the values of tied weights are added.
 
     >>> add_tied(np.array([1.0, 2.0, 4.0]), np.array([0, 1, 1]))
     array([1., 6.])

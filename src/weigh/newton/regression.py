@@ -1,4 +1,4 @@
-"""Losses as values, and regressions on a few columns.
+"""Losses of labels and of numeric targets, and regressions on a few columns.
 
 The families of numeric targets, by the loss of a row as a function of its total::
 
@@ -6,8 +6,8 @@ The families of numeric targets, by the loss of a row as a function of its total
     Power(p), 1 <= p <= 2      mean = exp(total),  variance = dispersion mean^p
 
 Power 1 is Poisson and power 2 gamma; between them is Tweedie, whose amounts may be zero. Losses are
-half the unit deviance: they are zero where the mean is y. The dispersion divides them all, so that
-it changes no weights of least loss.
+half the unit deviance: they are zero where the mean is y. The dispersion divides all of them, so it
+does not change the fitted weights.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Moments:
     probability: Floats | None = None  # of more than two classes
 
     def bend(self, change: Floats, weight: Floats) -> Floats:
-        """What a small change of the totals adds to the slopes."""
+        """First-order change of the slopes by a small change of the totals."""
         if self.probability is None:
             return self.curvature * change
         mean = (self.probability * change).sum(axis=1, keepdims=True)
@@ -83,13 +83,13 @@ class Softmax:
 
 
 ALONE, COUNTS = np.zeros(1, np.uint8), np.ones(1, np.uint8)
-"""One group of rows, all of which count."""
+"""Groups and roles without folds: one group, whose rows are all training rows."""
 
 LOGISTIC, SOFTMAX = Logistic(), Softmax()
 
 
 PRECISE, MOST = 1e-15, 300
-"""A step that promises less, relative to the weight of all rows, is the last; so is step `MOST`."""
+"""Stopping rules: first-order decrease relative to the weight of all rows, and number of steps."""
 
 
 class Small(Point, Protocol):
@@ -97,14 +97,14 @@ class Small(Point, Protocol):
 
     @property
     def hessian(self) -> Floats:
-        """The second derivatives, or something near them that is positive semidefinite."""
+        """The second derivatives, or a positive semidefinite approximation."""
 
 
 AnySmall = TypeVar("AnySmall", bound=Small)
 
 
 def minimise(point: AnySmall, weight: float) -> AnySmall:
-    """The least loss of a few unknowns, where rows have so much weight in all."""
+    """Minimise the loss of a problem with few unknowns; `weight` is that of all rows."""
     near = descend(point, solve_step, least=PRECISE * weight, most=MOST)
     return near.moved(solve_step(near))
 
@@ -119,7 +119,7 @@ def solve_step(point: Small) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """A design, what its rows tell, their weights, and the loss of their totals."""
+    """A design matrix, the targets and weights of its rows, and the loss of their totals."""
 
     design: Floats
     target: Floats
@@ -129,7 +129,7 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Coefficients:
-    """Coefficients of a design's columns, and the loss that they leave."""
+    """Coefficients of a design's columns, with their loss and derivatives."""
 
     rows: Rows
     b: Floats
@@ -176,7 +176,7 @@ def fit_coefficients(rows: Rows, start: Floats | None = None) -> Coefficients:
 
 @dataclass(frozen=True)
 class Gaussian:
-    """Amounts with noise of one size; the total is the mean.
+    """Amounts with normal noise of constant variance; the total is the mean.
 
     `least` is the smallest target that there can be, and `open` says that it must be larger;
     `quadratic` that the loss has the same curvature everywhere, so that one Newton step is exact.
@@ -259,7 +259,7 @@ class Power:
 
 
 FAR = 300.0
-"""Totals beyond are treated as this one, so that no exponential overflows."""
+"""Totals are clipped to this size, so that no exponential overflows."""
 
 GAUSSIAN, POISSON, GAMMA = Gaussian(), Power(1.0), Power(2.0)
 
