@@ -1,4 +1,4 @@
-"""The loops of scoring for few rows, in numpy: numba takes half a second to load.
+"""Scoring loops for few rows, in NumPy, because numba takes half a second to load.
 
 Each number is computed by the same steps as in `kernels`, and so has the same bits: exponentials
 are those of the C library, which numpy's own may miss by the last bit.
@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 FEW = 1 << 17
-"""Rows that numpy has scored before numba is loaded."""
+"""Largest number of rows that NumPy scores in less time than numba takes to load."""
 
 
 def for_rows(n_rows: int) -> Any:
-    """The loops of scoring: compiled ones, unless loading them took longer than so few rows do."""
+    """Module with the scoring loops: in NumPy for few rows unless numba is loaded."""
     few = n_rows <= FEW and "numba" not in sys.modules
     return import_module(__name__ if few else "weigh.kernels")
 

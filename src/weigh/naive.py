@@ -158,7 +158,7 @@ class EvidenceNB(EvidenceClassifier):
         }
 
     def predict_joint_log_proba(self, X: Any) -> Floats:
-        """The log of the joint probability of each row and class, as naive Bayes has it.
+        """Log of the joint probability of each row and class under naive Bayes.
 
         ln P(x, c) = ln P(c) + sum over features j of ln P(x_j|c). What is not known adds nothing.
         With `event_model="counts"` it is ln P(c) + sum over tokens of count times ln P(token|c). A
@@ -189,7 +189,7 @@ class EvidenceNB(EvidenceClassifier):
         return engine.total(table, evidence.features, padded, prior)
 
     def _log_shares(self, tally: Tally) -> list[Floats]:
-        """Ln P(v|c) by level and class, of every table."""
+        """Log shares ln P(v|c) by level and class, of every table."""
         n, curves = tally.class_counts.sum(), self._curves(tally)
         added, s = Added.read(self.smoothing, n, len(tally.classes)), rows_added(self.smoothing, n)
         return [
@@ -249,13 +249,13 @@ class EvidenceNB(EvidenceClassifier):
         return self
 
     def _join_rare(self, tally: Tally) -> Tally:
-        """Columns that have outgrown `max_levels` by now."""
+        """Join rare categories of columns that now exceed `max_levels`."""
         if self.max_levels is None:
             return tally
         return tally.join_rare(read_caps(self, self.evidence_.column_names))
 
     def _add(self, tally: Tally) -> Evidence:
-        """The evidence of these counts, at the rate and from the tables that this model's came."""
+        """Evidence of new counts, with this model's given prior, backend and columns."""
         evidence = self._weigh(self._join_rare(tally), self.evidence_.given_rate)
         return replace(evidence, backend=self.evidence_.backend, columns=self.evidence_.columns)
 
@@ -302,7 +302,7 @@ class EvidenceNB(EvidenceClassifier):
 
 
 def _refuse_edits(model: EvidenceNB) -> None:
-    """Weights that are found again from counts would lose what was changed by hand."""
+    """Refuse a model edited by hand: recomputing weights from counts would undo the edits."""
     if edits := model.evidence_.edits:
         made = "; ".join(edit.call for edit in edits)
         raise ValueError(
@@ -328,7 +328,7 @@ def _check_mergeable(one: EvidenceNB, other: EvidenceNB) -> None:
 
 
 def _check_same_curves(mine: dict[str, str], theirs: dict[str, str]) -> None:
-    """Grids of the same cuts add up, whatever curve each model draws over them."""
+    """Refuse models with different densities: equal cut points alone would let them merge."""
     for name in mine | theirs:
         kinds = [curves.get(name) for curves in (mine, theirs)]
         if kinds[0] != kinds[1]:

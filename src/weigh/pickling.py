@@ -7,7 +7,7 @@ from typing import Any
 
 
 def by_fields(value: Any) -> tuple[type[Any], tuple[Any, ...]]:
-    """A dataclass as its class and its fields, without what it has worked out and kept.
+    """Pickle a dataclass as its class and its fields, without cached values.
 
     Assign it to `__reduce__`. Then equal values are equal bytes, and a file holds no caches. skops
     writes such a class too: it calls the class with the fields again.

@@ -1,4 +1,4 @@
-"""What has tables of weights predicts and explains, whether a learner holds them or a file does."""
+"""Predict and explain from tables of weights, of a fitted learner or of a file."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from weigh.frames import Floats, Table, as_rows, build_beside, match, read
 from weigh.sheet import NO_ERRORS, BalanceSheet, contribute, explain
 
 MOST_ERRORS = 3072
-"""`EducatedNB` has standard errors of up to so many weights."""
+"""Largest number of weights for which `EducatedNB` computes standard errors."""
 
 
 class Reader:
-    """Reads any table with the columns that it was fitted to."""
+    """Base of fitted objects: read any table that has the columns used in fit."""
 
-    _learnt: Any  # Evidence, a tree, a vote: it knows its columns
+    _learnt: Any  # Evidence, a tree or a vote; it has `column_names`
 
     def _check_fitted(self) -> None:
-        """Raise an error where there is nothing learnt yet."""
+        """Raise an error if the model is not fitted."""
 
     def _column_names(self) -> tuple[str, ...]:
         """The columns that the fitted model reads."""
@@ -34,7 +34,7 @@ class Reader:
         return learnt.column_names  # type: ignore[no-any-return]
 
     def _read(self, X: Any) -> Table:
-        self._column_names()  # not fitted is said before anything about X
+        self._column_names()  # an unfitted model is reported before errors about X
         return self._match(read(X))
 
     def _read_one(self, row: Any, what: str) -> Table:
@@ -50,7 +50,7 @@ class Reader:
 
 
 class Predictor(Reader):
-    """Predicts classes from evidence, or from what rests on it, and explains them."""
+    """Base of classifiers: predict classes from evidence, or a model built on it, and explain."""
 
     classes_: np.ndarray[Any, Any]
 
@@ -117,7 +117,7 @@ class Predictor(Reader):
     # ------------------------------------------------------------ explaining
 
     def _explain_case(self, row: Any, pos_label: Any, against: Any) -> BalanceSheet:
-        evidence_of(self)  # what has no table says so
+        evidence_of(self)  # raises an error if there is no table
         return self.balance_sheet(row, pos_label, against)
 
     def balance_sheet(

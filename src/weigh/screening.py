@@ -1,4 +1,4 @@
-"""screen: what each column says about two classes, before a model is fitted."""
+"""screen: univariate statistics of each column against two classes, before a fit."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from weigh.sheet import find_class
 from weigh.woe import WeightOfEvidence, measure_information
 
 LARGEST = 1e6
-"""A variance inflation factor above this is that of a column which others determine."""
+"""From this variance inflation factor on, a column is determined by the others."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """What was found of one column.
+    """Statistics of one column.
 
     `correlation` is the largest absolute correlation of its WoE with that of another column,
     `nearest`; `vif` the variance inflation factor of its WoE; `stability` the population stability
@@ -75,7 +75,7 @@ class Screening(Shown):
     unread: Mapping[str, str] = field(default_factory=dict)  # columns without levels, and why
 
     def to_dict(self) -> dict[str, Any]:
-        """What was found as plain data: a list of columns, each by its measures."""
+        """The statistics as plain data: a list of columns."""
         names = [name for name in Column.__dataclass_fields__ if name != "stability" or self.time]
         columns = [{name: getattr(column, name) for name in names} for column in self.columns]
         told = {"rows": self.n_rows, "pos_label": self.pos_label, "columns": columns}
@@ -297,7 +297,7 @@ def _measure(
     inflation: float,
     stability: float | None,
 ) -> Column:
-    """What is known of the j-th column."""
+    """Statistics of the j-th column."""
     part = evidence[j]
     tested = measure_information(part)
     others = np.abs(correlations[j])

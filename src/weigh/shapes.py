@@ -1,4 +1,4 @@
-"""What a picture of a table shows, as plain data: axes of numbers, and outlines of long tables."""
+"""Data for figures of tables: axes of numbers, and shortened long tables."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from weigh.frames import Floats, Integers
 
 Scale: TypeAlias = Literal["linear", "log", "even"]
 CROWDED = 0.1
-"""Where the middle half of the cut points has less of their range than this, they are spread."""
+"""Cut points are crowded if their middle half takes less than this share of their range."""
 
 PAD, LONE = 0.05, 0.5
-"""The outer intervals have no end: so much of the range of the cut points is drawn of them."""
+"""Drawn width of the unbounded outer intervals: PAD times the range of the cut points, or LONE
+times the size of a single cut point."""
 
 NOTHING: Floats = np.empty(0)
 TALL = 5.0
-"""Bars of the distribution are at most so many times as high as if all rows were spread evenly."""
+"""Largest height of the bars of a distribution, relative to a uniform distribution."""
 
 
 @dataclass(frozen=True)

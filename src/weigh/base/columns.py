@@ -1,4 +1,4 @@
-"""Warnings about columns that look like something else than features: ids, and codes in numbers."""
+"""Warnings about columns that are probably not features (ids) or that contain special codes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PART = ContextVar("_PART", default=False)
 
 @contextmanager
 def part_of_rows() -> Iterator[None]:
-    """Fits in here see a part of the rows, such as those of a fold, which may lack categories."""
+    """Context for fits to a part of the rows, such as a fold, in which categories may be absent."""
     token = _PART.set(True)
     try:
         yield
@@ -30,7 +30,7 @@ def part_of_rows() -> Iterator[None]:
 def warn_columns(
     features: Sequence[Feature | Cross], table: Table, tables: Sequence[FeatureTable] = ()
 ) -> None:
-    """Warn of ids, of listed categories that do not occur and, of rows in memory, of codes."""
+    """Warn about ids, listed categories that do not occur and, for rows in memory, codes."""
     _warn_ids(features, table.n_rows, tables)
     for part in _first_parts(features):
         if part.is_numeric and type(table) is Table:
@@ -41,9 +41,9 @@ def warn_columns(
 def check_listed(
     features: Sequence[Feature | Cross], table: Table, tables: Sequence[FeatureTable] = ()
 ) -> None:
-    """Warn of listed categories that do not occur; an error where none of a column does.
+    """Warn about listed categories that do not occur; raise an error if none of a column does.
 
-    Of rows that are not in memory, only levels without a row are found, from their counts.
+    For rows that are not in memory, only levels without any row are found, from the counts.
     """
     rows = {
         part.name: _rows_by_level(own, k)
@@ -65,7 +65,7 @@ def _first_parts(features: Sequence[Feature | Cross]) -> list[Feature]:
 
 
 def _warn_codes(part: Feature, table: Table) -> None:
-    """A code in a column of numbers is taken for a number, and blurs the levels near it."""
+    """Warn about probable codes in a numeric column: they are binned with the numbers near them."""
     column = table.column(part.name, False)
     codes = [int(code) for code in find_codes(column.values, part.values)]  # type: ignore[arg-type]
     if codes:
@@ -83,7 +83,7 @@ def _warn_codes(part: Feature, table: Table) -> None:
 
 
 def _check_part(part: Feature, table: Table, rows: Floats | None) -> None:
-    """A listed category that no row has is probably misspelt."""
+    """Warn about listed categories without rows: they are probably misspelt."""
     if type(table) is Table:
         absent, has = _absent_in_memory(part, table)
         filled = bool(has)
@@ -129,13 +129,13 @@ def _rows_by_level(table: FeatureTable, k: int) -> Floats:
 
 MOST_NAMED = 5
 FEW_IDS = 50
-"""In a table of so few rows every row may have a level of its own by chance."""
+"""Up to this many rows, a column may be distinct in every row by chance."""
 
 
 def _warn_ids(
     features: Sequence[Feature | Cross], n_rows: int, tables: Sequence[FeatureTable] = ()
 ) -> None:
-    """A column whose every row has a level of its own is an id, and says nothing of new rows.
+    """Warn about ids: columns with a different level in every row, useless for new rows.
 
     The counts in `tables` tell it of columns whose levels `max_levels` has joined.
     """

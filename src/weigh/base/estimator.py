@@ -43,7 +43,7 @@ from weigh.tally import Tally
 
 
 class TableEstimator(Reader, BaseEstimator):
-    """Any table in, its columns as levels, and the same columns again when predicting."""
+    """Base of estimators that read any table, bin its columns, and check them when predicting."""
 
     crosses: Any = None
     ask_if: Any = None
@@ -72,7 +72,7 @@ class TableEstimator(Reader, BaseEstimator):
 
     def _keep(self, learnt: Any) -> Self:
         self._learnt, self.classes_ = learnt, learnt.classes
-        self.__dict__.pop("provenance_", None)  # of other rows, unless a fit records it again
+        self.__dict__.pop("provenance_", None)  # outdated, unless this fit records it again
         return self
 
     def _check_fitted(self) -> None:
@@ -80,19 +80,19 @@ class TableEstimator(Reader, BaseEstimator):
             check_is_fitted(self, "n_features_in_")  # which also asks for a method `fit`
 
     def _tally(self, sample: Sample) -> Tally:
-        """The counts of a sample, on the levels that the shared parameters ask for."""
+        """Counts of a sample by level, with the levels set by the shared parameters."""
         tally = self._count(sample)
         for counts in tally.tables:
             _warn_uncut(counts.feature)
         return tally
 
     def _count(self, sample: Sample) -> Tally:
-        """The same without a word: for rows held out the levels are found again."""
+        """Counts of a sample without warnings, for levels found again in each fold."""
         table = sample.table
         return engine.tally(sample, read_settings(self, table), read_crosses(self.crosses, table))
 
     def _split(self, sample: Sample, cv: Any, random_state: Any) -> engine.Splits:
-        """Rows on the levels that the shared parameters ask for, found again in each split."""
+        """Coded rows and folds, with the levels found again in each split."""
         table = sample.table
         settings, crosses = read_settings(self, table), read_crosses(self.crosses, table)
         splits = engine.find_splits(sample, cv, random_state, settings, crosses)
@@ -140,7 +140,7 @@ class TableEstimator(Reader, BaseEstimator):
 
 
 def _warn_uncut(feature: Feature | Cross) -> None:
-    """A number that was not cut adds nothing to its cross."""
+    """Warn about a cross with a numeric column without cut points: it adds nothing."""
     for part in feature.parts:
         if part.is_numeric and not part.cuts and len(feature.parts) > 1:
             warn_caller(
@@ -159,9 +159,9 @@ def read_sample(
     cv: Any = None,
     feature_names: Any = None,
 ) -> Sample:
-    """What a classifier learns from: its parameters, table, labels and weights are checked.
+    """Check the parameters of a classifier and read its sample: table, labels and weights.
 
-    Where `cv`, or that of the learner, names a column, it tells the folds and is no feature.
+    If `cv`, or that of the learner, names a column, it holds the folds and is not a feature.
     """
     check_parameters(learner)
     table = read(X, allow_sparse=learner.event_model == "counts")
@@ -190,7 +190,7 @@ def branch(learnt: Any, ask_if: Any, table: Table) -> Any:
 
 
 def _warn_unasked(part: Feature, table: Table) -> None:
-    """Training rows with an answer to a question that is not asked were counted all the same."""
+    """Warn about training rows that answer a question that is not asked: they were counted too."""
     n = int((replace(part, asked=()).answers(table) & ~part.is_asked(table)).sum())
     if part.asked and n:
         when = " and ".join(ask.words for ask in part.asked)
@@ -208,7 +208,7 @@ def remember(learnt: Any, table: Table) -> Any:
 
 
 class EvidenceModel(ClassifierMixin, Predictor, TableEstimator):
-    """A classifier that has evidence, wherever it came from: it predicts and explains."""
+    """A classifier with evidence, fitted or given, that predicts and explains."""
 
     @classmethod
     def of(cls, evidence: Evidence, named: bool, provenance: Provenance | None = None) -> Self:
@@ -243,7 +243,7 @@ class EvidenceModel(ClassifierMixin, Predictor, TableEstimator):
 
 
 class EvidenceClassifier(EvidenceModel, ABC):
-    """What all classifiers of the family share; a learner adds `_learn`."""
+    """Base of classifiers that learn evidence; a subclass implements `_learn`."""
 
     class_prior: Any = None
 

@@ -1,11 +1,11 @@
-"""Models as versioned JSON: readable, nothing executed on load, written whole or not at all.
+"""Models as versioned JSON: readable, written atomically, and nothing is executed on load.
 
-plain      numbers, parameters, classes and features, and what must hold of them
+plain      numbers, parameters, classes and features, with validation
 evidence   a prior and tables
 model      a learner, its parameters, and a table, tree, mean, estimate or vote
 file       saving and loading
 scorer     tables of weights read without their learner, to score and explain
-summary    what is kept of training rows, in a file beside the model
+summary    summary of the training rows, in a file beside the model
 """
 
 from importlib import import_module
@@ -50,7 +50,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Load learners, and with them scikit-learn, when they are asked for: a table needs none."""
+    """Load learners, and with them scikit-learn, at first use: tables of weights need none."""
     if name in ("from_dict", "learners", "to_dict"):
         return getattr(import_module("weigh.store.model"), name)
     raise AttributeError(f"module 'weigh.store' has no attribute {name!r}")

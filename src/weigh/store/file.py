@@ -1,4 +1,4 @@
-"""Model files: versioned JSON, written whole or not at all."""
+"""Model files: versioned JSON, written atomically."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ INCOMPLETE = (
     ArithmeticError,
     RecursionError,
 )
-"""What building something from a file's data raises where the data are not whole."""
+"""Exceptions that incomplete or damaged data of a file cause."""
 SCORECARD = "weigh-scorecard"
 """The format of files that hold a scorecard, which is no model."""
 
@@ -57,7 +57,7 @@ def _text_of(model: Any) -> str:
     from weigh.base import TableEstimator  # which loads scikit-learn
 
     if isinstance(model, TableEstimator):
-        model._column_names()  # which says where it is not fitted
+        model._column_names()  # raises an error if it is not fitted
         return to_json(model)
     if hasattr(model, "to_json") and hasattr(model, "points"):
         return str(model.to_json())
@@ -74,7 +74,7 @@ def to_json(model: TableEstimator) -> str:
 
 
 def checksum(data: dict[str, Any]) -> str:
-    """The SHA-256 of what a file holds beside its checksum, whatever its spaces and order."""
+    """SHA-256 of a file's content without its checksum, independent of spaces and order."""
     kept = {name: value for name, value in data.items() if name != "checksum"}
     text = json.dumps(kept, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return "sha256:" + hashlib.sha256(text.encode("ascii")).hexdigest()
@@ -155,7 +155,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
 
 
 def describe(path: str | os.PathLike[str]) -> dict[str, str]:
-    """The learner of a file, what is known of its fit, and its parameters, for people."""
+    """Learner, provenance and parameters of a file, as text by heading."""
     model = load(path)
     known = getattr(model, "provenance_", None)
     lines = [("Model", type(model).__name__), *([] if known is None else known.lines())]
@@ -166,7 +166,7 @@ def describe(path: str | os.PathLike[str]) -> dict[str, str]:
 
 
 def tell_parameters(model: Any) -> list[tuple[str, str]]:
-    """The constructor parameters by name, those of a learner inside another too."""
+    """Constructor parameters by name, including those of a nested learner."""
     own = model.get_params() if hasattr(model, "get_params") else model.settings
     return [(name, _tell(value)) for name, value in sorted(own.items())]
 
@@ -176,7 +176,7 @@ def _tell(value: Any) -> str:
 
 
 def read_model(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """What a file of a model holds, which may not be whole."""
+    """Read the data of a model file, which may be incomplete."""
     data = read_json(path, "a model")
     if isinstance(data, dict) and data.get("format") == SCORECARD:
         raise ValueError(
@@ -194,7 +194,7 @@ def read_model(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def build_whole(path: Any, data: Any, build: Callable[[Any], Any]) -> Any:
-    """What is built from a file's data, or an error that says what the file lacks."""
+    """Build an object from a file's data; an error says what the file lacks."""
     try:
         return build(data)
     except INCOMPLETE as error:
@@ -203,7 +203,7 @@ def build_whole(path: Any, data: Any, build: Callable[[Any], Any]) -> Any:
 
 
 def _refuse_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON, in which no key may occur twice: readers differ in which one counts."""
+    """Make a JSON object; refuse repeated keys, which JSON readers treat differently."""
     found = dict(pairs)
     if len(found) < len(pairs):
         (twice, _), *_ = Counter(name for name, _ in pairs).most_common(1)
@@ -216,7 +216,7 @@ TABLES = (".csv", ".tsv", ".parquet", ".xlsx")
 
 
 def read_json(path: str | os.PathLike[str], what: str) -> Any:
-    """What a JSON file holds, or an error that says what it should have been."""
+    """Read a JSON file; an error says what was expected."""
     try:
         text = Path(path).read_text(encoding="utf-8")
         return json.loads(text, object_pairs_hook=_refuse_twice)

@@ -1,4 +1,4 @@
-"""Values, classes and features as plain data and back, and what must hold of them."""
+"""Convert values, classes and features to plain data and back, with validation."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from weigh.bins import SINGLE, Ask, Binning, Cross, Density, Feature, Kind, chec
 from weigh.frames import Floats, Integers, canonical, key, sort_classes
 
 FORMAT, VERSION = "weigh", 1
-"""What model files say that they are."""
+"""Format and version that model files state."""
 DEEPEST = 8
-"""How deep parameters may be nested: printing what is deeper may take forever."""
+"""Largest depth of nested parameters: printing deeper ones may take forever."""
 
 
 def check(holds: bool, what: str) -> None:
-    """Refuse a file in which something does not hold."""
+    """Raise an error if a condition on a file's content does not hold."""
     if not holds:
         raise ValueError(what)
 
@@ -32,7 +32,7 @@ def numbers(
 
 
 def floats(rows: Any, name: str, shape: tuple[int, ...]) -> Floats:
-    """Nested lists of numbers; null is NaN. What only looks like a number is refused."""
+    """Read nested lists of numbers; null is NaN. Booleans and text are refused."""
     cells = [rows]
     for size in shape:
         check(all(isinstance(c, list) and len(c) == size for c in cells), f"{name} is not {shape}")
@@ -61,14 +61,14 @@ def variances(data: Mapping[str, Any], name: str, shape: tuple[int, ...]) -> Flo
 
 
 def rows(array: Floats | None) -> Any:
-    """Lists of numbers, with null for what is not known."""
+    """Convert an array to lists of numbers, with null for NaN."""
     if array is None:
         return None
     return np.where(np.isfinite(array), array.astype(object), None).tolist()  # type: ignore[call-overload]
 
 
 def parameter(name: str, value: Any) -> Any:
-    """A splitter or a random state, not needed to predict, is only described."""
+    """A parameter as JSON; a splitter or random state, not needed to predict, is only described."""
     if name == "cv" and isinstance(value, str):
         return value
     if name in ("cv", "random_state") and not isinstance(value, int | np.integer | None):
@@ -103,7 +103,7 @@ def is_object(value: Any) -> bool:
 
 
 def unplain(value: Any, depth: int = 0) -> Any:
-    """What `plain` wrote down."""
+    """Inverse of `plain`."""
     check(depth <= DEEPEST, f"parameters are nested more than {DEEPEST} deep")
     if isinstance(value, dict) and "number" in value:
         return float(value["number"])
@@ -258,7 +258,7 @@ def _groups(data: Mapping[str, Any]) -> tuple[int, ...]:
 
 
 def _asked(data: Mapping[str, Any]) -> tuple[Ask, ...]:
-    """What must hold for the question to be asked: another feature has one of some levels."""
+    """Conditions for the question to be asked: another feature has one of certain levels."""
     listed = data.get("asked", [])
     check(isinstance(listed, list), "asked must be a list")
     check(not listed or data["skip_missing"], "a question that is not always asked skips missing")

@@ -30,12 +30,12 @@ SHARED = (
 )
 """Parameters of every learner of a table."""
 OTHERS = ("tree", "estimate", "vote", "mean", "rest")
-"""What files of models hold in place of tables."""
+"""Keys of models that are not tables of weights."""
 
 
 @dataclass(frozen=True)
 class Stored:
-    """What the file of a learner holds beside its tables."""
+    """Content of a learner's file besides its tables."""
 
     parameters: tuple[str, ...]
     fitted: tuple[str, ...] = ()
@@ -86,14 +86,14 @@ SUMS = {
         ("weights_", "auc_"),
     ),
 }
-"""Learners that predict what their tables of weights say, where they end as these."""
+"""Learners whose predictions follow from their tables of weights, if they have tables."""
 
 
 def load_scorer(path: str | os.PathLike[str]) -> Any:
-    """Read what scores and explains rows: tables of weights alone, or else the whole model.
+    """Read a model to score and explain rows: only its tables of weights if these suffice.
 
-    Tables need no learner, so that neither scikit-learn nor numba is loaded. What `load` gives says
-    the same of every row, and what `load` refuses is refused.
+    Tables need no learner, so neither scikit-learn nor numba is loaded. Predictions equal those of
+    `load`, and files that `load` refuses are refused.
     """
     if holds_card(path):
         return load(path)

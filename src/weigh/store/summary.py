@@ -120,7 +120,7 @@ def _from_dict(data: Mapping[str, Any]) -> Summary:
 
 
 def _scales_to_list(summary: Summary) -> list[float | None] | None:
-    """By feature; none of a feature that told nothing."""
+    """Scales by feature; None for a feature without information."""
     if summary.scales is None:
         return None
     found = [summary.scales[counts.feature.name] for counts in summary.tally.tables]
