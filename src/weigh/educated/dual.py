@@ -1,17 +1,17 @@
-"""Few rows and many weights: the penalised Hessian's inverse by way of the rows.
+"""Inverse of the penalised Hessian when there are fewer rows than weights.
 
-With X = (1, Z) the rows as levels, C their curvatures and P the precision of the prior, which is
-zero for the intercept, the inverse of X'CX + P is had from a matrix with a line for each row
-(Woodbury):
+With X = (1, Z) the rows as indicators of levels, C their curvatures and P the precision of the
+prior, which is zero for the intercept, the inverse of X'CX + P follows from a matrix with one line
+for each row (Woodbury's identity):
 
     M = I + W K W,   W = C^1/2,   K = Z P^-1 Z',   B = W M^-1 W
 
-The prior's own inverse is a sum over blocks, and each block's scale divides it: with s the shares
-of a walk's mean, t the strength that holds it, and S the walk's precision,
+The inverse of the prior's precision is a sum over blocks, each divided by the scale of its block.
+With s the shares of a random walk's mean, t the strength that holds it, and S the walk's precision,
 
     (scale S + t s s')^-1 = G/scale + 1 1'/t,   G = (S + s s')^-1 - 1 1'
 
-So K is a sum over blocks too, and neither K nor B depends on how many weights there are.
+So K is a sum over blocks, too, and the size of K and B does not depend on the number of weights.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from weigh.educated.prior import Block, Centre, Prior
 from weigh.frames import Floats, Integers
 
 LEAST = 1e-8
-"""What the intercept's precision is at the least, where every row is certain."""
+"""Least precision of the intercept, for fits in which every row is certain."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """A block of the prior: the level of each row in it, and its inverse G.
+    """A block of the prior: the level of each row in it, and the matrix G of the block.
 
     Rows without a level in the block have the last line and column of G, which are zero.
     """
@@ -46,7 +46,7 @@ class Part:
 
     @classmethod
     def of(cls, block: Block, centre: Centre | None, rows: Integers) -> Part:
-        """The part that a block is to rows, given as numbers of weights."""
+        """Find the levels of rows in a block; rows are given as numbers of weights."""
         size = len(block.places)
         local = np.full(max(int(block.places[-1]), int(rows.max(initial=0))) + 2, size)
         local[block.places] = np.arange(size)
@@ -61,7 +61,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Kernel:
-    """What rows have in common by the prior: K, block by block."""
+    """The prior covariance K of the totals of rows, as a sum over blocks."""
 
     parts: tuple[Part, ...]
     centres: tuple[Centre, ...]
@@ -156,7 +156,7 @@ class Dual:
         return np.asarray(dpotrf(M, lower=True, clean=True)[0])
 
     def _between(self, values: Floats) -> Floats:
-        """B times a number for each row: what rows take from each other."""
+        """B times a vector with one number for each row."""
         W = np.sqrt(self.curvature)
         return np.asarray(W * dpotrs(self._root, W * values, lower=True)[0])
 
@@ -168,17 +168,17 @@ class Dual:
 
     @cached_property
     def _pull(self) -> Floats:
-        """B 1: what the intercept takes from each row."""
+        """B 1: the precision that each row contributes to the intercept."""
         return self._between(np.ones(len(self.curvature)))
 
     @property
     def _own(self) -> float:
-        """The precision of the intercept, all weights being free."""
+        """The marginal precision of the intercept."""
         return max(float(self._pull.sum()), LEAST)
 
     @cached_property
     def _follow(self) -> Floats:
-        """How weights move against the intercept: P^-1 Z' B 1."""
+        """Change of the other weights per unit of the intercept, negated: P^-1 Z' B 1."""
         return self.kernel.solve(self.scales, self.kernel.Z.T @ self._pull)
 
     @property

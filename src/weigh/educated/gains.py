@@ -1,11 +1,11 @@
-"""What a fit would lose without each of its pairs, the other tables being fitted again.
+"""Loss of a fit without each of its pairs, with the other tables fitted again.
 
-Without the weights b of a pair, the best of the others are one Newton step away,
+Without the weights b of a pair, one Newton step gives the other weights and their covariance:
 
     w - V_b V_bb^-1 w_b,    of covariance  V - V_b V_bb^-1 V_b'
 
-so that leave-one-out judges the fits without each pair in one pass. One step is too short where the
-pair matters much: then the other tables are fitted again.
+So the leave-one-out losses of the fits without each pair take one pass. If a pair matters much, one
+step is too short: then the other tables are fitted again.
 """
 
 from __future__ import annotations

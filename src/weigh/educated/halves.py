@@ -1,4 +1,4 @@
-"""What each half of the rows would have fitted, to cut columns by labels that do not judge."""
+"""Fit each half of the rows, to cut columns by labels that the other half can check."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Leave-one-out without leaving out: what each row's total would be had it not been there.
+"""Leave-one-out predictions in closed form: the totals of each row as if it had not been fitted.
 
     total_-i = total_i + h_i/(1 - h_i c_i) * slope_i,   h_i = x_i' V x_i
 
-One Newton step from the fit of all rows to that of all but one, in closed form; c_i is the row's
-curvature and V the inverse of the penalised Hessian.
+This is one Newton step from the fit of all rows to the fit of all rows but one. c_i is the
+curvature of the row's loss, and V is the inverse of the penalised Hessian.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ from weigh.frames import Floats, Integers
 from weigh.pickling import by_fields
 
 ROWS = 50_000
-"""Of more rows, so many evenly spaced ones are judged; on a cluster, of each partition."""
+"""Largest number of rows, evenly spaced, that are left out in turn; on a cluster, per partition."""
 
 AT_ONCE = 8192
-"""Rows that are judged at a time by modes, of which each has many."""
+"""Rows that are computed at a time with modes: each row has a value for every mode."""
 
 NEARLY_ONE = 0.999
 LEAST_SCALE = 1e-5
 ROUGHLY = 0.02
-"""Fits are compared where a Newton step promises less nats; the one that is kept is then exact."""
+"""Fits are compared once a Newton step would gain fewer nats; the chosen one is then refined."""
 
 ENOUGH = 1.0
-"""All rows left out together cost less nats: they cannot say by how much less."""
+"""Below this leave-one-out loss over all rows, in nats, fits cannot be told apart."""
 
 SEPARABLE, CERTAIN = 0.25, 0.15
-"""Classes are nearly separable, or rows nearly certain, where the tables leave less of the entropy
-of the classes."""
+"""Classes are nearly separable, or rows nearly certain, if the leave-one-out loss is below this
+share of the entropy of the classes."""
 
 
 @dataclass(frozen=True)
 class HeldOut:
-    """The loss of the judged rows, in nats, had each not been among the rows."""
+    """Leave-one-out loss in nats, and the weight of the rows that it was computed from."""
 
     total: float
     weight: float
@@ -64,7 +64,7 @@ class HeldOut:
 
 @dataclass(frozen=True)
 class Told:
-    """The totals of rows had each not been there, and their variances for a dispersion of one."""
+    """Leave-one-out totals of rows, and their variances for a dispersion of one."""
 
     totals: Floats
     variances: Floats
@@ -72,11 +72,11 @@ class Told:
 
 @dataclass(frozen=True)
 class Judge:
-    """What it takes to tell each row's loss had it not been there.
+    """Compute the leave-one-out loss of rows from a fit.
 
-    V is the inverse of the penalised Hessian, one for each total; `index` says where a place stands
-    in it, and `own` is the variance of the weights of places that do not. Where rows are few, the
-    variances of their totals are `known`.
+    `inverses` are the inverses V of the penalised Hessian, one for each total. `index` gives the
+    row of V that belongs to each place, and `own` the variance of weights that are not in V. With
+    few rows, the variances of their totals are already `known`.
     """
 
     view: View
@@ -90,7 +90,7 @@ class Judge:
 
     @classmethod
     def of(cls, state: State) -> Judge:
-        """The judge of a fit."""
+        """Collect from a fit what the leave-one-out loss needs."""
         problem, view = state.problem, state.problem.view(state.weights)
         ties = np.arange(problem.n_weights) if problem.ties is None else problem.ties
         local = np.full(problem.n_weights, -1, dtype=np.int32)
@@ -114,16 +114,16 @@ class Judge:
         return cls(view, index, tuple(inverses), own[ties], modes=problem.modes)
 
     def losses(self, block: Block, numbers: slice = slice(None)) -> Floats:
-        """Of each row, in nats; `numbers` are those of the rows."""
+        """Leave-one-out loss of each row, in nats; `numbers` are the row numbers."""
         return self.losses_at(block, self.told(block, numbers))
 
     def losses_at(self, block: Block, told: Told) -> Floats:
-        """The loss of each row by what others say of it."""
+        """Loss of each row at its leave-one-out totals."""
         target = self.view.target
         return target.losses(told.totals, target.labels(block))
 
     def told(self, block: Block, numbers: slice = slice(None)) -> Told:
-        """What all other rows say of each row."""
+        """Leave-one-out totals of the rows of a block, and their variances."""
         places = self.view.design.place(block)
         return self.leave_out(block, self.totals(places), self.reach(places, numbers))
 
@@ -132,7 +132,7 @@ class Judge:
         return self.view.design.totals(places, self.view.weights)
 
     def leave_out(self, block: Block, totals: Floats, reach: Floats) -> Told:
-        """What all other rows say of rows with given totals, of given variances."""
+        """Leave-one-out totals from the fitted totals of rows and the variances of these."""
         target = self.view.target
         once = np.minimum(weigh_rows(block), 1.0)  # of two rows given as one, one is left out
         moments = target.moments(totals, target.labels(block), once)
@@ -152,7 +152,7 @@ class Judge:
         return np.column_stack(joint) + self.view.design.totals(places, self.own)
 
     def _reduced(self, places: Integers, modes: Modes) -> Floats:
-        """The variance of each row's totals by the modes that share a matrix."""
+        """Variance of each row's totals from the modes that share a matrix."""
         out, starts = np.empty((places.shape[1], len(self.inverses))), self.view.design.starts
         for first in range(0, len(out), AT_ONCE):
             rows = slice(first, first + AT_ONCE)
@@ -163,12 +163,12 @@ class Judge:
 
 
 def share_of(rows: Coded) -> int:
-    """Every so many-th row is judged."""
+    """Distance between the rows that are left out in turn: 1 for all rows."""
     return max(-(-rows.n_rows // ROWS), 1)
 
 
 def pick(block: Block, every: int) -> tuple[Block, slice]:
-    """The rows of a block that are judged, and their numbers: evenly spaced in a partition."""
+    """Evenly spaced rows of a block, and their numbers in the partition."""
     first = -block.first % every
     numbers = slice(block.first + first, block.first + len(block), every)
     return block.part(slice(first, None, every)), numbers
@@ -176,13 +176,13 @@ def pick(block: Block, every: int) -> tuple[Block, slice]:
 
 @dataclass(frozen=True)
 class Judged:
-    """The statistic of some judges: weight; each one's loss; its gain over the first, squared."""
+    """Sums over rows for some fits: weight; loss of each fit; squared gain over the first fit."""
 
     judges: tuple[Judge, ...]
     every: int
 
     def __call__(self, block: Block) -> Sums:
-        """Judge some rows of a block."""
+        """Compute the sums from some rows of a block."""
         some, numbers = pick(block, self.every)
         weight = weigh_rows(some)
         losses = np.array([judge.losses(some, numbers) for judge in self.judges])
@@ -196,21 +196,22 @@ def _judge(*states: State) -> tuple[Floats, ...]:
 
 
 def leave_one_out(state: State) -> HeldOut:
-    """Judge a fit by the rows it was made from: one pass."""
+    """Leave-one-out loss of a fit: one pass over the rows."""
     return leave_each_out(state)[0]
 
 
 def leave_each_out(*states: State) -> list[HeldOut]:
-    """Judge several fits of the same rows, in one pass."""
+    """Leave-one-out losses of several fits of the same rows: one pass."""
     weight, totals, _ = _judge(*states)
     return [HeldOut(float(total), float(weight)) for total in totals]
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What rows left out say of two fits.
+    """Leave-one-out losses of two fits.
 
-    The second is better if its mean loss is less by more than the standard error, row by row.
+    The second is better if its mean loss is lower by more than the standard error of the paired
+    differences.
     """
 
     before: HeldOut
@@ -219,7 +220,7 @@ class Comparison:
 
 
 def compare(before: State, after: State) -> Comparison:
-    """Judge a fit beside another, in one pass."""
+    """Compare the leave-one-out losses of two fits: one pass."""
     sums, totals, squares = _judge(before, after)
     weight = float(sums)
     one, other = (HeldOut(float(total), weight) for total in totals)
@@ -233,12 +234,12 @@ def is_gain(mean: float, square: float, weight: float) -> bool:
 
 
 def loosen(state: State) -> tuple[State, HeldOut]:
-    """Divide all scales by four for as long as rows left out are told better.
+    """Divide all scales by four as long as the leave-one-out loss falls.
 
-    Laplace's approximation takes weights for smaller than they are where the classes are nearly
-    separable; the rows themselves say so. Elsewhere a few rows of one class that share a level
-    would say it, each left out alone: scales stay as they are. So they do beside a past, which
-    cannot be left out row by row.
+    Where the classes are nearly separable, Laplace's approximation shrinks weights too much, and
+    the leave-one-out loss shows it. Elsewhere the scales stay: a few rows of one class that share a
+    level could lower the leave-one-out loss by chance. They also stay in an update, where rows of
+    the past cannot be left out.
     """
     problem, first, held_out = state.problem, state, leave_one_out(state)
     told_by_rows = problem.past is None and is_certain(problem.target, held_out, SEPARABLE)
@@ -253,7 +254,7 @@ def loosen(state: State) -> tuple[State, HeldOut]:
 
 
 def is_certain(target: Target | Numbers, held_out: HeldOut, left: float = CERTAIN) -> bool:
-    """Whether tables leave less than this share of the entropy of the classes."""
+    """Whether the leave-one-out loss is below this share of the entropy of the classes."""
     if not isinstance(target, Target):
         return False
     return held_out.mean < left * float(entropy(target.class_counts / target.n_rows))

@@ -1,7 +1,7 @@
-"""A number for each row that follows from its levels alone.
+"""Assign a pseudo-random number to each row, computed from its levels alone.
 
-It does not depend on the row's place, its batch or its engine, nor on the order of columns; a row
-of weight two has the mark of that row given twice.
+The number does not depend on the position of the row, its batch, its engine or the order of the
+columns. A row of weight two has the same number as the row given twice.
 """
 
 from __future__ import annotations

@@ -1,14 +1,15 @@
-"""Tables in modes, from smooth to rough: the Hessian of many classes in few numbers.
+"""Eigenvectors ("modes") of tables, from smooth to rough: a small Hessian for many classes.
 
-With S the precision of a block of weights, D the rows of each level and s their shares, the modes v
-of a block are
+With S the precision of a block of weights, D the weight of the rows in each level and s their
+shares, the modes v of a block solve
 
     D v = told (S + s s') v,   v' (S + s s') v = 1
 
-(s s' only where the mean of a walk is held). What rows tell about a mode falls from the first to
-the last, in a walk as the square of its number. The modes that rows tell most about share one
-matrix, class by class. Every other mode stands alone with its own curvature: what it has in common
-with others is overlooked. The penalty is a diagonal in modes.
+(s s' only where the mean of a random walk is held). The eigenvalue `told` measures how much the
+rows determine a mode. It falls from the first mode to the last, in a random walk with the square of
+the number. For each class, the modes with the largest eigenvalues share one matrix. Every other
+mode has only its own curvature: its covariance with other modes is ignored. The penalty is diagonal
+in modes.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
-"""Pairs of features that say more together than one by one.
+"""Rank pairs of features by a score test for interaction.
 
-Were a table of the pair's cells added to a fit, with independent weights of variance t, the log
+If a table of the pair's cells were added to a fit, with independent weights of variance t, the log
 marginal likelihood would rise by about
 
     1/2 sum over cells  G^2/(V + 1/t) - ln(1 + t V)
 
-with G the sum of the slopes of the rows in a cell and V that of their curvatures (a score test).
-The tables of the two columns are shrunk, so that slopes are left along each column alone: these are
-taken out of G. One pass over few levels gives this for all pairs, and one for each way to cut the
-columns; where there are very many pairs, a few. Rows are summed in two halves, so that what one
-half ranks can be judged by the other.
+with G the sum of the slopes of the rows in a cell and V the sum of their curvatures. The tables of
+the two columns are shrunk, so some slope remains along each column alone; it is removed from G
+first. Columns are cut into a few levels, in several ways. One pass over the rows gives the test of
+all pairs for one way; very many pairs take a few passes. Rows are summed in two halves, so that the
+pairs that one half ranks first can be tested on the other half.
 """
 
 from __future__ import annotations

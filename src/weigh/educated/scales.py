@@ -1,17 +1,17 @@
-"""How large the weights of each block are: scales of most marginal likelihood.
+"""Estimate the scale of each block of weights by maximum marginal likelihood.
 
     scale <- (effective degrees of freedom + 2)/(w' S w + 4 v/(1 + v scale))     (Fellner & Schall)
 
 with rank - scale tr(V S) effective degrees of freedom and V the inverse of the penalised Hessian.
-The other terms are those of the prior of the scale: its logarithm is logistic, about that of 1/v,
-where v is the variance expected of the block. Its tails are heavy, so that a table that tells
-nothing can shrink to nothing beside others that tell much. All tables share a factor of v, and all
-pairs another, which are found with the scales: weak tables are a sign that others are weak, too.
+The remaining terms come from the prior of the scale: its logarithm is logistic, centred at that of
+1/v, where v is the variance expected of the block. The tails are heavy, so a table without
+information can shrink to nothing although other tables are strong. All tables share one factor of
+v, and all pairs another; both are estimated with the scales, so many weak tables shrink the others.
 
-These updates get nearer to their end by a share of the way, block by block, and the last two tell
-the share: from the second on each goes as far as such updates would lead (the secant method on the
-logarithms). Each update is a step up the Laplace approximation of the marginal likelihood; one that
-is not is halved, or goes no further than Fellner and Schall's own.
+Each update of Fellner and Schall covers only a share of the way to the optimum. From the second
+update on, the share is estimated block by block from the last two, and the step is extended
+accordingly (the secant method on logarithms). Each update must raise the Laplace approximation of
+the marginal likelihood; if it does not, it is halved, or cut to Fellner and Schall's own step.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from weigh.engine import Block, Sums
 from weigh.frames import Floats
 
 TABLES = 3.0
-"""That blocks have the variance of their kind is thought before the data as if so many had it."""
+"""Weight of the prior of the shared factors of v, as a number of tables."""
 
 FIRST, LEAST_SCALE, MOST_SCALE = 10.0, 1e-6, 1e6
 
 FIRM = 1 / (4 * np.log(3))
-"""The least precision of a level given all others, where classes are told.
+"""Least precision of a level given all others, for classes.
 
 A category with n rows that are all of one class then adds at most ln(2n + 1) to the log odds of
 rows that other levels leave at even odds or better: as much as Jeffreys' prior would, which adds
@@ -46,24 +46,24 @@ lowers the scales of nearly separable classes, there is no such limit.
 """
 
 GAIN = 0.05
-"""Updates end where they add less to the log marginal likelihood, in nats."""
+"""Updates end when they would add less to the log marginal likelihood, in nats."""
 
 STEADY = 0.01
-"""And where the dispersion changes by a smaller share."""
+"""And when the dispersion changes by a smaller share."""
 
 UPDATES = 30
-"""No more updates are made; ten are enough for most tables."""
+"""Largest number of updates; ten suffice for most tables."""
 
 STRETCH = 5.0
-"""An update goes up to so many times as far as Fellner and Schall's."""
+"""Largest length of an update relative to Fellner and Schall's."""
 
 ROUGHLY = 0.02
-"""Scales may be looked at where a Newton step promises less nats."""
+"""Scales are updated once a Newton step of the weights would gain fewer nats."""
 
 
 @dataclass(frozen=True)
 class Search:
-    """Where a search for scales has ended, and the marginal likelihood on its way."""
+    """The end of a search for scales, and the marginal likelihood after each update."""
 
     state: State
     marginal: tuple[float, ...]
@@ -86,13 +86,13 @@ def log_marginal(state: State, noise: float = 1.0) -> float:
 
 
 def expect_variances(blocks: Sequence[PriorBlock], precisions: Floats) -> Floats:
-    """The variance expected of the weights of each block, by what all blocks of its kind have."""
+    """Variance expected of the weights of each block, given the precisions of all blocks."""
     factors = _find_factors(blocks, precisions)
     return np.array([factors[block.of_pair] * block.variance for block in blocks])
 
 
 def _find_factors(blocks: Sequence[PriorBlock], precisions: Floats) -> tuple[float, float]:
-    """How much more tables vary than was thought, and how much more pairs: of most density."""
+    """The factors of the expected variances, of tables and of pairs, of highest density."""
     variances = np.array([block.variance for block in blocks])
     of_pair = np.array([block.of_pair for block in blocks], dtype=bool)
     logs = np.log(variances * precisions)
@@ -100,7 +100,7 @@ def _find_factors(blocks: Sequence[PriorBlock], precisions: Floats) -> tuple[flo
 
 
 def _find_factor(logs: Floats) -> float:
-    """Where the density of some logistic logarithms, and of `TABLES` at zero, has its top."""
+    """Mode of the factor, for logistic logarithms and a prior worth `TABLES` of them at zero."""
     logs, worth = np.append(logs, 0.0), np.append(np.ones(len(logs)), TABLES)
 
     def slope(log: float) -> float:
@@ -122,14 +122,14 @@ def _log_logistic(log: Floats) -> Floats:
 
 
 def balance(free: Any, norms: Any, expected: Any, precisions: Any) -> tuple[Any, Any]:
-    """The two sides of Fellner and Schall's updates, of which the quotient is the new precision."""
+    """Numerator and denominator of Fellner and Schall's update of the precision."""
     below = norms + 4 * expected / (1 + expected * precisions)
     return np.maximum(free, 0.0) + 2, below
 
 
 @dataclass(frozen=True)
 class Update:
-    """The logarithms of scales, where Fellner and Schall would move them, and what that promises.
+    """The logarithms of scales, and where Fellner and Schall's update would move them.
 
     The slope is that of the log marginal likelihood in each logarithm.
     """
@@ -162,7 +162,7 @@ class Update:
         return step
 
     def reach(self, last: Update | None) -> Floats:
-        """How far such updates would lead, by what the last one has left of itself."""
+        """Extend the step by the secant method, from the last update."""
         if last is None:
             return self.step
         moved, gone = self.here - last.here, last.step - self.step
@@ -171,7 +171,7 @@ class Update:
         return far
 
     def promise(self, step: Floats) -> float:
-        """What a step would add to the log marginal likelihood, of which it finds the top."""
+        """Expected gain in log marginal likelihood of a step that ends at its maximum."""
         return 0.5 * float(self.slope @ step)
 
 
@@ -199,7 +199,7 @@ def find_scales(problem: Problem, start: State | None = None) -> Search:
 
 
 def _least(state: State) -> Floats:
-    """The least scale that each block may get; scales that are less already may stay."""
+    """Least scale of each block; scales that are already lower may stay."""
     target, blocks = state.problem.target, state.problem.prior.blocks
     if target.noisy:
         return np.full(len(blocks), LEAST_SCALE)
@@ -208,7 +208,7 @@ def _least(state: State) -> Floats:
 
 
 def estimate_noise(state: State) -> float:
-    """The dispersion of a numeric target: Pearson's statistic over the rows that weights leave."""
+    """Dispersion of a numeric target: Pearson's statistic over the residual degrees of freedom."""
     target = state.problem.target
     if not isinstance(target, Numbers):
         return 1.0
@@ -235,7 +235,7 @@ class Pearson:
 
 
 def degrees_of_freedom(state: State) -> float:
-    """How many rows the weights are worth: their number, less what the penalties hold of them."""
+    """Effective degrees of freedom: the number of weights, less what the penalties remove."""
     prior, factor = state.problem.prior, state.factor
     held = [s * factor.spread(b) for b, s in zip(prior.blocks, state.scales, strict=True)]
     for centre in prior.centres:
@@ -246,7 +246,7 @@ def degrees_of_freedom(state: State) -> float:
 
 
 def begin(problem: Problem, scales: Floats | None = None) -> State:
-    """Where a search for weights begins: at the prior alone."""
+    """Start of a search: all weights zero but the intercept."""
     weights = np.zeros((problem.n_weights, problem.target.n_totals))
     weights[0] = problem.target.prior()
     first = np.full(len(problem.prior.blocks), FIRST)
@@ -254,7 +254,7 @@ def begin(problem: Problem, scales: Floats | None = None) -> State:
 
 
 def _move(state: State, step: Floats, before: float, noise: float, tries: int = 6) -> State | None:
-    """The next state that has more marginal likelihood; None where there is none."""
+    """Take a step, halved until the marginal likelihood rises; None if it never does."""
     most = MOST_SCALE * max(noise, 1.0)
     least = _least(state)
     for halving in range(tries):

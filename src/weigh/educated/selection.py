@@ -1,18 +1,22 @@
-"""Which pairs a fit keeps.
+"""Choose the pairs of features that a fit keeps.
 
-A score test ranks all pairs, each cut in its best way. One pair in as many as there are columns is
-thought to be real before the data, so that those are fitted, together with all other tables, whose
-evidence is above the logarithm of that number. Those are kept, and fitted again, that hold most of
-their variance or are worth more than a nat beside all others, if leave-one-out finds the fit better
-than without any of them: by more than noise, and by a nat for each that is kept.
+1. A score test ranks all pairs, each with its best cut points (`weigh.educated.pairs`).
+2. The prior odds of a pair are one to d, with d the number of columns. So pairs whose evidence is
+   above ln(d) nats are fitted, together with all other tables.
+3. Of these, the pairs are kept that together hold most of the variance of all pairs, or whose
+   removal alone would cost more than one nat. The model is fitted again with them.
+4. The fit with pairs replaces the one without only if its leave-one-out loss is lower: by more than
+   its sampling error, and by one nat for each pair.
 
-Many weak pairs can help together where none has such evidence. And where the tables alone make rows
-nearly certain, slopes are next to zero and tell little of pairs. So the first pairs of the ranking
-are fitted, too, if those that one half of the rows ranks first do well in the other half, and they
-must save as much again. Chosen out of many by the rows that judge them, they would look better than
-they are: each half of the rows ranks pairs as well, and the rows of the other half judge these.
-Where rows are nearly certain, pairs must also save a quarter of the loss that the tables leave, and
-more than a nat in all. Where a number of pairs is asked for, evidence is not looked at.
+The score test misses two cases. Many weak pairs can help together although none has enough
+evidence. And where the tables alone leave rows nearly certain, all slopes are close to zero and the
+test has no power. So the first pairs of the ranking are also fitted if pairs that rank first in one
+half of the rows do well in the other half. They must pass step 4 as well. Because they were chosen
+among many, the rows that chose them would overrate them: each half of the rows ranks the pairs, and
+the other half measures the gain. Where rows are nearly certain, pairs must also remove a quarter of
+the remaining loss, and more than one nat in all.
+
+If the user asks for a number of pairs, the threshold of step 2 is not used.
 """
 
 from __future__ import annotations
@@ -42,25 +46,25 @@ from weigh.pickling import by_fields
 from weigh.tally import Counts
 
 CANDIDATES, CELLS = 40, 1024
-"""The largest number of pairs in one fit, and the least room for their cells."""
+"""Largest number of pairs in one fit, and the number of cells that they may always have."""
 
 COLUMNS = 64
-"""Of more columns, those are paired whose tables matter most."""
+"""With more columns than this, only those whose tables vary most are paired."""
 
 LEAST_ROWS = 100
-"""Fewer rows cannot tell pairs from noise."""
+"""With fewer rows no pairs are searched for: they could not be told from noise."""
 
 SURE = 1.645
-"""Pairs are kept whose gain is more than so many standard errors: one in twenty of noise is."""
+"""Least gain in standard errors: noise reaches it once in twenty times."""
 
 NATS = 1.0
-"""And whose gain over all rows is more than so much for each."""
+"""Least gain over all rows for each pair, in nats."""
 
 LEFT = 0.25
-"""Or, where rows are nearly certain, is more than a nat and this share of the loss left."""
+"""Least gain where rows are nearly certain, as a share of the remaining loss."""
 
 SHARE = 0.95
-"""The pairs that are kept hold this share of the variance of all pairs."""
+"""Share of the variance of all pairs that the largest pairs must hold to be kept."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +81,10 @@ class Selected:
 def select_pairs(
     task: Task, state: State, held_out: HeldOut, noise: float = 1.0
 ) -> Selected | None:
-    """Add pairs to a fit without any, of such dispersion; None where none earns its place."""
+    """Add pairs to a fit without any; None if no pair lowers the loss enough.
+
+    `noise` is the dispersion of a numeric target.
+    """
     salts = tuple(salt(counts.feature.name) for counts in task.counts)
     ways = _ways(task, state, salts)
     _check_named(task, {part.feature.name for part in ways.plain[0]})
@@ -105,7 +112,7 @@ def select_pairs(
 
 @dataclass(frozen=True)
 class Bar:
-    """What fits with pairs are judged by: one without, or with those of sure evidence."""
+    """Decide whether a fit with pairs is better than one without, or with fewer (`beside`)."""
 
     task: Task
     state: State
@@ -115,13 +122,16 @@ class Bar:
 
     @cached_property
     def certain(self) -> bool:
-        """Whether the tables alone make rows nearly certain."""
+        """Whether the tables alone predict nearly all rows with certainty."""
         return is_certain(self.task.target, self.held_out)
 
     def earn(
         self, first: list[Candidate], halves: list[list[Candidate]] | None = None
     ) -> Selected | None:
-        """The fit with the first pairs, if they earn their place; halves judge many of them."""
+        """Fit with the first pairs of a ranking; None if they do not lower the loss enough.
+
+        With `halves`, the rankings of both halves of the rows, the gain is cross-validated.
+        """
         task, asked = self.task, self.task.wish.most is not None
         found = _fit(task, first, self.state)
         if found is None:
@@ -139,13 +149,13 @@ class Bar:
         return _keep(found, kept)
 
     def _least(self, n_pairs: int) -> float:
-        """The nats that pairs have to save."""
+        """Least gain of so many pairs, in nats over all rows."""
         if self.certain:
             return max(LEFT * self.held_out.mean * self.task.target.n_rows, NATS)
         return NATS * n_pairs
 
     def _save(self, fits: list[State]) -> float:
-        """The nats that fits save of the loss of all rows left out; zero where noise would, too."""
+        """Gain in leave-one-out loss over all rows, in nats; zero if within sampling error."""
         before, rows = self.beside.state if self.beside else self.state, self.task.rows
         after = tuple(map(Judge.of, fits))
         asked = Crossed(Judge.of(before), after, self.salts, share_of(rows))
@@ -158,8 +168,9 @@ class Bar:
 def _agree(halves: list[list[Candidate]], sure: list[Candidate], certain: bool) -> bool:
     """Whether pairs that one half of the rows ranks first do well in the other half.
 
-    There they have evidence together, and more than other pairs. Pairs of sure evidence are left
-    out. Few pairs are all first: they are fitted together only where rows are nearly certain.
+    Their mean evidence there must be above that of all pairs, and their sum above zero. Pairs that
+    have enough evidence alone are left out. If there are no more than `CANDIDATES` pairs, all rank
+    first, so nothing can be compared: the answer is whether rows are nearly certain.
     """
     known = {own.names for own in sure}
     ranked = [[own for own in half if own.names not in known] for half in halves]
@@ -185,7 +196,7 @@ def _may_pay(task: Task) -> bool:
 
 
 def _ways(task: Task, state: State, salts: tuple[int, ...]) -> Ways:
-    """The columns that may be paired, in each of the ways to cut them."""
+    """Columns that may be paired, with each of the ways to cut them into a few levels."""
     fits = [*fit_halves(state, salts), state.weights]
     orders = task.orders or (0,) * len(task.counts)
     found = {}
@@ -206,7 +217,7 @@ def _ways(task: Task, state: State, salts: tuple[int, ...]) -> Ways:
 
 
 def _variance(counts: Counts, state: State, j: int) -> float:
-    """Of what a table adds to the totals of the rows, summed over classes."""
+    """Variance over the rows of the weights of a table, summed over classes."""
     own, rows = state.weights[state.problem.design.spans[j]], counts.counts.sum(axis=1)
     share = rows / max(float(rows.sum()), 1e-300)
     return float((share @ (own - share @ own) ** 2).sum())
@@ -223,7 +234,7 @@ def _check_named(task: Task, known: set[str]) -> None:
 
 
 def _fit(task: Task, ranked: list[Candidate], state: State) -> Selected | None:
-    """The fit with the first pairs of a ranking."""
+    """Fit all tables and the first pairs of a ranking; None if there is no pair."""
     pairs = _count(task, ranked, state.problem.n_weights)
     if not pairs:
         return None
@@ -234,9 +245,9 @@ def _fit(task: Task, ranked: list[Candidate], state: State) -> Selected | None:
 
 
 def _fit_like(fit: Selected, task: Task, ranked: list[Candidate]) -> State:
-    """Another ranking's pairs beside the same tables, at the scales that a fit has found.
+    """Fit the pairs of another ranking beside the same tables, with the scales of a given fit.
 
-    A pair that the fit does not have gets the geometric mean of the scales of its pairs.
+    Pairs that the given fit lacks get the geometric mean of the scales of its pairs.
     """
     wider = task.with_pairs(
         _count(task, ranked, fit.state.problem.design.spans[task.n_coded].start)
@@ -260,7 +271,7 @@ def _fit_like(fit: Selected, task: Task, ranked: list[Candidate]) -> State:
 
 
 def _count(task: Task, ranked: list[Candidate], n_weights: int) -> list[tuple[Counts, Source]]:
-    """The first pairs that there is room for, in the order of the columns."""
+    """Count the first pairs until the limit of cells is reached; in the order of the columns."""
     most = CANDIDATES if task.wish.most is None else task.wish.most
     room = max(FULL - n_weights, CELLS) if task.wish.most is None else np.inf
     taken = {counts.feature.name for counts in task.counts}
@@ -282,9 +293,9 @@ def _count(task: Task, ranked: list[Candidate], n_weights: int) -> list[tuple[Co
 
 @dataclass(frozen=True)
 class Crossed:
-    """The statistic: weight, and what a fit saves and that squared; a fit for each half of rows.
+    """Sums over rows of weight, gain in loss and squared gain, cross-validated by halves.
 
-    A row is judged by the fit whose pairs the other half has ranked.
+    The gain of a row is that of the fit whose pairs were ranked by the other half of the rows.
     """
 
     before: Judge
@@ -295,7 +306,7 @@ class Crossed:
     __reduce__ = by_fields
 
     def __call__(self, block: Block) -> Sums:
-        """Judge some rows of a block, evenly spaced."""
+        """Compute the sums from evenly spaced rows of a block."""
         some, numbers = pick(block, self.every)
         after = np.array([judge.losses(some, numbers) for judge in self.after])
         ranked_by_other = 1 - halve(some, self.salts)
@@ -305,7 +316,10 @@ class Crossed:
 
 
 def _earning(fit: Selected) -> list[int]:
-    """The pairs that matter most, since some help only together, and those of worth beside them."""
+    """Pairs that hold most of the variance, and others whose removal would cost over a nat.
+
+    The first are kept whatever each costs alone, because some pairs help only together.
+    """
     weighty = _weighty(fit)
     if fit.state.problem.modes is not None:  # which overlook a part of V
         return weighty
@@ -314,7 +328,7 @@ def _earning(fit: Selected) -> list[int]:
 
 
 def _weighty(fit: Selected) -> list[int]:
-    """The pairs that hold most of the variance of all pairs."""
+    """Fewest pairs that hold `SHARE` of the variance of all pairs."""
     task, first = fit.task, fit.task.n_coded
     variances: Floats = np.array(
         [_variance(task.counts[j], fit.state, j) for j in range(first, len(task.counts))]
@@ -325,7 +339,7 @@ def _weighty(fit: Selected) -> list[int]:
 
 
 def _keep(fit: Selected, kept: list[int]) -> Selected:
-    """The fit with some of its pairs."""
+    """Fit again with some of the pairs."""
     if len(kept) == len(fit.task.pairs):
         return fit
     start = narrow(fit.task, fit.state, kept)

@@ -1,10 +1,11 @@
-"""Damped Newton steps: the weights of least penalised loss for given scales.
+"""Find the weights of least penalised loss for given scales, by damped Newton steps.
 
-The Hessian of all weights is one matrix where it is small enough; of wide tables the features that
-fit into it are one block and every other feature is its own, and conjugate gradients mend what the
-blocks leave out. So do they for more than two classes, whose blocks are the classes; where these
-are large they are had in modes, and only where scales are looked at. Every other look at weights is
-one pass over the rows, which gives loss, gradient and Hessian.
+With two classes, the Hessian of all weights is one matrix if it is small enough. In wider tables
+the smallest features share one matrix and every other feature has its own block; conjugate
+gradients account for what the blocks leave out. With more than two classes each class is a block,
+and conjugate gradients account for the rest; large blocks are reduced to modes, which are computed
+only when scales are updated. Evaluating weights takes one pass over the rows, which gives loss,
+gradient and Hessian.
 """
 
 from __future__ import annotations
@@ -36,23 +37,23 @@ from weigh.frames import Floats, Integers
 from weigh.newton.descent import add_tied, conjugate_gradients, descend
 
 FULL = 3072
-"""Up to so many weights share one matrix: 75 MB, and a third of a second to factor."""
+"""Largest number of weights in one matrix: 75 MB, and a third of a second to factor."""
 
 FEW = 12
-"""So many products with a matrix cost about as much as to factor it."""
+"""Products with a matrix that together take about as long as factoring it."""
 
 ACROSS = 1 << 25
-"""Up to so many numbers, the Hessian of more than two classes is had whole: 268 MB."""
+"""Largest number of entries of a whole Hessian for more than two classes: 268 MB."""
 
 PRECISE = 1e-9
-"""The relative gradient at which weights are found."""
+"""Relative gradient at which the search for weights ends."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Rows, what they tell, and what is thought of the weights before them.
+    """Rows, their target, and the prior of the weights.
 
-    Weights whose `ties` are equal are one: rows know of all weights, and what they give is summed.
+    Weights with equal `ties` are one weight: sums over rows are computed for each and then added.
     """
 
     rows: Coded
@@ -77,9 +78,9 @@ class Problem:
 
     @cached_property
     def columns(self) -> tuple[int, ...]:
-        """The features that share one matrix, in order: the smallest; none where rows are few.
+        """The features that share one matrix: the smallest, in order; none if rows are few.
 
-        Features of one size are treated alike, so that their order does not matter.
+        Features of equal size are all in or all out, so that the order of columns does not matter.
         """
         if self.dual:
             return ()
@@ -96,7 +97,7 @@ class Problem:
 
     @cached_property
     def apart(self) -> tuple[Integers, ...]:
-        """The places of each feature that does not fit."""
+        """The places of each feature that does not share the matrix."""
         return tuple(
             np.arange(span.start, span.stop)
             for j, span in enumerate(self.spans)
@@ -105,7 +106,7 @@ class Problem:
 
     @cached_property
     def few(self) -> bool:
-        """Whether there are fewer rows than weights, and so few that a matrix can hold each two."""
+        """Whether rows are fewer than weights, and few enough for a matrix of rows by rows."""
         if self.past is not None:
             return False
         within = sum((span.stop - span.start) ** 2 for span in self.spans)
@@ -115,12 +116,12 @@ class Problem:
 
     @property
     def dual(self) -> bool:
-        """Whether the Hessian is inverted by way of the rows."""
+        """Whether the Hessian is inverted by a matrix of rows by rows (`weigh.educated.dual`)."""
         return self.few and isinstance(self.rows, CodedRows)
 
     @cached_property
     def kernel(self) -> Kernel:
-        """What rows have in common, where these are few."""
+        """The prior covariance of the totals of rows, if rows are few."""
         everyone = np.arange(self.n_weights) if self.ties is None else self.ties
         numbers = self.design.index(everyone)[self.design.place(self.block)]
         return Kernel.of(self.prior, self.spans, numbers, self.n_weights)
@@ -138,23 +139,23 @@ class Problem:
 
     @property
     def whole(self) -> bool:
-        """Whether a look gives the whole Hessian, so that products with it take no pass."""
+        """Whether a pass gives the whole Hessian, so that products with it need no further pass."""
         k = self.target.n_totals
         return not self.dual and not self.apart and k * (k + 1) // 2 * self.n_weights**2 <= ACROSS
 
     @property
     def quadratic(self) -> bool:
-        """Whether the loss at any weights follows from one look, without a pass."""
+        """Whether the loss is quadratic, so that it is known at all weights after one pass."""
         return self.target.quadratic and self.whole and self.ties is None
 
     @cached_property
     def carrying(self) -> Coded:
-        """The rows for products with a Hessian that is not had whole."""
+        """The rows with room for what repeated products with the Hessian need."""
         return self.rows.carrying(self.target.n_totals)
 
     @cached_property
     def modes(self) -> Modes | None:
-        """Those of the weights that share a matrix, where classes are many; None where not."""
+        """Modes of the weights that share a matrix, if there are many classes; else None."""
         if self.target.n_totals == 1 or self.dual or self.whole:
             return None
         rows = self.design.unpad(self.rows.sum(Weighed(self.design)).arrays[0][None])[:, 0]
@@ -162,14 +163,14 @@ class Problem:
         return Modes.of(self.prior, {j: p for j, p in own.items() if len(p)}, rows)
 
     def view(self, weights: Floats) -> View:
-        """Rows as these weights have them."""
+        """The derivatives of the loss of rows at these weights."""
         every = weights if self.ties is None else weights[self.ties]
         return View(self.design, self.target, every)
 
 
 @dataclass(frozen=True)
 class Found:
-    """What rows give at some weights."""
+    """Loss, gradient and Hessian at some weights, without the penalty."""
 
     loss: float
     size: float  # the sum of the slopes, all taken as positive
@@ -183,7 +184,7 @@ class Found:
         return self.reduced()
 
     def beside(self, past: Quadratic, weights: Floats, ties: Integers | None) -> Found:
-        """What these rows and those of the past give together."""
+        """Add the loss, gradient and Hessian of past rows."""
         loss, slopes = past.at(weights)
         return replace(
             self,
@@ -194,7 +195,7 @@ class Found:
         )
 
     def after(self, step: Floats) -> Found:
-        """What rows give a step away, where the loss is quadratic."""
+        """Loss and gradient after a step, if the loss is quadratic."""
         bent = self.curvature.bend(step)
         loss = self.loss + float((step * (0.5 * bent - self.slopes)).sum())
         return replace(self, loss=max(loss, 0.0), slopes=self.slopes - bent)
@@ -202,7 +203,7 @@ class Found:
 
 @dataclass(frozen=True)
 class State:
-    """Weights, and what they are worth at given scales."""
+    """Weights and scales, with loss, gradient and Hessian there."""
 
     problem: Problem
     weights: Floats
@@ -217,7 +218,7 @@ class State:
 
     @cached_property
     def loss(self) -> float:
-        """What is made as small as can be, in nats: the loss and the penalty."""
+        """The objective in nats: loss plus penalty."""
         return self.found.loss + 0.5 * float((self.weights * self._pull).sum())
 
     @cached_property
@@ -229,8 +230,9 @@ class State:
     def gradient(self) -> Floats:
         """Of loss and penalty.
 
-        One number more for every class's intercept changes no probability: along it the gradient is
-        zero and the Hessian too, and what rounding leaves of the one would be divided by the other.
+        Adding one number to the intercepts of all classes changes no probability. In this direction
+        both gradient and Hessian are zero, and a Newton step would divide one rounding error by the
+        other. So the direction is removed.
         """
         total: Floats = self.slopes + self._pull
         if total.shape[1] > 1:
@@ -239,7 +241,7 @@ class State:
 
     @property
     def relative_gradient(self) -> float:
-        """The largest entry of the gradient over the sum of what it balances."""
+        """Largest entry of the gradient, relative to the sum of the absolute slopes of rows."""
         return float(np.abs(self.gradient).max() / (self.found.size + 1e-300))
 
     @property
@@ -281,7 +283,7 @@ class State:
         return tuple((Dual(kernel, self.scales, c, K),) for c in seen.curvature)
 
     def bend(self, direction: Floats) -> Floats:
-        """The penalised Hessian times a direction: by its matrices, or in a pass over the rows."""
+        """The penalised Hessian times a direction: from matrices, or by a pass over the rows."""
         problem = self.problem
         pulled = problem.prior.apply(direction, self.scales)
         if problem.whole:
@@ -291,11 +293,11 @@ class State:
         return add_tied(problem.design.unpad(bent), problem.ties) + pulled
 
     def rescale(self, scales: Floats) -> State:
-        """The same weights under other scales; what the rows gave is kept."""
+        """The same weights with other scales; needs no pass over the rows."""
         return replace(self, scales=scales, near=self._nearest, rescaled=True)
 
     def moved(self, step: Floats) -> State:
-        """Other weights under the same scales."""
+        """The state after a step, with the same scales."""
         weights = self.weights - step
         if self.problem.quadratic:
             found = self.found.after(step)
@@ -318,7 +320,7 @@ def _off_zero(joint: Floats) -> Floats:
 
 
 def state_at(problem: Problem, weights: Floats, scales: Floats) -> State:
-    """Look at weights: one pass."""
+    """Compute loss, gradient and Hessian at some weights: one pass."""
     modes, view = problem.modes, problem.view(weights)
     look = Look(view, problem.columns if modes is None else (), problem.whole)
     numbers, slopes, diagonals, tables = problem.rows.sum(look).arrays
@@ -342,7 +344,8 @@ def _reduce(problem: Problem, view: View) -> Projected:
 def find_weights(state: State, tolerance: float, nats: float = 0.0, most: int = 50) -> State:
     """Newton steps until the relative gradient is within the tolerance.
 
-    Or until a step promises less than so many nats, which sees rare levels as it sees others.
+    Or until a step would gain fewer than `nats`, a criterion that treats rare and frequent levels
+    alike.
     """
     return descend(state, newton_step, lambda at: at.relative_gradient <= tolerance, nats, most)
 
@@ -361,7 +364,7 @@ def polish(state: State) -> Floats:
 
 
 def newton_step(state: State) -> Floats:
-    """Hessian^-1 gradient: at once, or by conjugate gradients on an inverse that is nearly its."""
+    """Hessian^-1 gradient: directly, or by conjugate gradients with an approximate inverse."""
     if not state.problem.exact:
         nearly = state.factor if state.near is None or state.rescaled else state.near
         return _approach(state, nearly, 100)[0]
@@ -373,11 +376,11 @@ def newton_step(state: State) -> Floats:
 
 
 def _approach(state: State, nearly: Factor, most: int) -> tuple[Floats, bool]:
-    """Conjugate gradients towards the Newton step, and whether they came near it.
+    """Approximate the Newton step by conjugate gradients; say whether they converged.
 
-    One number more for each class changes no probability, and the weights of a level add up to
-    zero. An inverse that was made class by class does not know that: what it adds to all classes
-    alike is taken out again, or most products would be spent on it.
+    Adding one number to all classes changes no probability, so the weights of a level are held to a
+    sum of zero. An approximate inverse that was made class by class breaks this: its mean over
+    classes is subtracted, or most iterations would be spent on it.
     """
 
     def differ(values: Floats) -> Floats:
