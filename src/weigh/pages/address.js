@@ -1,10 +1,11 @@
-// The case as the address holds it, after #: answers in and text out, and back. No page is needed.
+// Converts answers to the text after # in the address, and back. Runs without a page.
 function addressOf(model) {
   const { columns, classes } = model;
   const two = classes.length === 2;
-  const LONGEST = 80; // characters of what is ignored that are told
+  const LONGEST = 80; // maximum characters shown of a part that is ignored
 
-  // ~ begins what is not a name or a level; names and levels that begin with it have it twice.
+  // ~ begins entries that are not a name or a level; names and levels that begin with ~ have it
+  // doubled.
   const guard = (text) => (text.startsWith("~") ? `~${text}` : text);
   const places = new Map();
   columns.forEach(({ name }, j) => places.set(guard(name), [...(places.get(guard(name)) ?? []), j]));
@@ -30,7 +31,7 @@ function addressOf(model) {
 
   // ---------------------------------------------------------------- reading
 
-  // The answer that a text gives, or an error that says why it gives none.
+  // Reads the answer from a text, or throws an error that says why it cannot.
   function valueOf(column, text) {
     if (text === "") return null;
     if (text === "~missing" && column.missing) return weigh.MISSING;
@@ -75,7 +76,7 @@ function addressOf(model) {
   const told = (name, text, why) =>
     `${`${name}=${text}`.slice(0, LONGEST)}${name.length + text.length >= LONGEST ? "…" : ""} (${why})`;
 
-  // The case, and what of the text could not be used.
+  // The case, and the parts of the text that could not be used.
   function read(text) {
     const found = { answers: columns.map(() => null), rate: null, against: null };
     found.of = two ? null : model.of;

@@ -13,11 +13,11 @@ from weigh.pages.model import exact_levels, spell_levels
 DIGITS = 12
 
 MOST = 30
-"""Levels that have a row each."""
+"""Maximum number of levels of a table with a row each."""
 
 
 def static_table(evidence: Evidence) -> Any:
-    """Prior and weights, level by level; many levels share a row, or would be most of the file."""
+    """Prior and weights by level; beyond MOST, levels share a row to keep the file small."""
     words, one = words_of(evidence), len(evidence.prior_row) == 1
     return render(
         "static.html",
@@ -35,7 +35,7 @@ def _weights(table: FeatureTable, words: Words) -> list[list[str]]:
 
 
 def steps_by_hand(evidence: Evidence) -> list[str]:
-    """How to work the table by hand, sentence by sentence."""
+    """Instructions for scoring a case by hand from the table, as sentences."""
     unlisted = "a value that is not listed takes the level other, if the feature has it; otherwise "
     first = unlisted if has_other(evidence) else ""
     told = [
@@ -61,7 +61,7 @@ def steps_by_hand(evidence: Evidence) -> list[str]:
 
 
 def _say_estimate(evidence: Evidence, unlisted: str) -> str:
-    """How to work out an estimate."""
+    """Instructions for computing an estimate."""
     log, target = evidence.link == "log", evidence.class_names[0]
     do, none = ("Multiply", "leaves it as it is") if log else ("Add up", "changes nothing")
     what = "factor" if log else "change"
@@ -73,7 +73,7 @@ def _say_estimate(evidence: Evidence, unlisted: str) -> str:
 
 
 def has_other(evidence: Evidence) -> bool:
-    """Whether values without a level of their own share one in some feature."""
+    """Whether some feature has a level `other` for values without a level of their own."""
     return any(part.other for feature in evidence.features for part in feature.parts)
 
 
@@ -88,7 +88,7 @@ def _say_link(evidence: Evidence) -> str:
 def exact_formula(evidence: Evidence, of: int | None) -> list[str]:
     """Prior, weights and link, in nats or in the unit of a number.
 
-    `of` is the class in question; None is every class.
+    `of` is the index of the positive class; None means every class.
     """
     names = [printable(label(c)) for c in evidence.classes.tolist()]
     lines = [

@@ -26,10 +26,10 @@ SCRIPTS = {
     False: ("weigh.js", "sheet.js", "address.js", "form.js"),
     True: ("weigh.js", "sheet.js", "numbers.js", "address.js", "form.js"),
 }
-"""What a page of classes runs, and one of a number."""
+"""The scripts of a page for classes (False), and of one for a number (True)."""
 
 MOST = 2000
-"""Questions that a page can hold; only models of documents have more."""
+"""Maximum number of questions on a page; only models of documents have more."""
 
 
 def calculator(
@@ -121,7 +121,7 @@ def _read_texts(questions: Mapping[str, str] | None, formula: Formula) -> Mappin
 
 
 def _describe(subject: Subject, formula: Formula, texts: Mapping[str, str]) -> dict[str, Any]:
-    """The formula, with what the form says and asks."""
+    """The formula, with the texts and questions of the form."""
     data, evidence = to_data(formula, spell_levels), subject.evidence
     unseen = _codes_without_rows(formula)
     for source, column in zip(formula.inputs, data["columns"], strict=True):
@@ -147,7 +147,7 @@ def _describe(subject: Subject, formula: Formula, texts: Mapping[str, str]) -> d
 
 
 def _describe_number(subject: Subject) -> dict[str, Any]:
-    """What a page of a number says; its scale is the interval where nothing is known."""
+    """Texts of a page for a number; its scale is the interval when no feature is known."""
     evidence, axis = subject.evidence, [0.0, 0.0]
     if subject.model is not None:
         axis = [*subject.model.balance_sheet({}).interval]
@@ -162,15 +162,15 @@ def _describe_number(subject: Subject) -> dict[str, Any]:
 
 
 def _units(subject: Subject) -> dict[str, Any]:
-    """How the weights of the sheet read, which is about the first class of two if `of` is 0."""
+    """The unit of the sheet's weights; its sign is reversed for the first of two classes."""
     units = subject.evidence.units.turned if subject.of == 0 else subject.evidence.units
     return {**vars(units), "points": units.are_points}
 
 
 def _costs(subject: Subject, formula: Formula) -> dict[str, Any] | None:
-    """What the points of each feature are compared with, and the texts of its reason codes.
+    """The baseline points of each feature, and the texts of its reason codes.
 
-    A feature without texts of its own has none here: the page has its name.
+    A feature without texts has None here: the page uses its name.
     """
     if subject.card is None:
         return None
@@ -193,7 +193,7 @@ def _codes_without_rows(formula: Formula) -> set[tuple[str, float]]:
 
 
 def _name_column(source: Input, question: str, unseen: set[tuple[str, float]]) -> dict[str, Any]:
-    """What a column is called, what to ask for it, and how its choices and codes read."""
+    """The title of a column, its question, and the texts of its choices and codes."""
     found: dict[str, Any] = {}
     title = source.first.title or question
     if title:
@@ -215,7 +215,7 @@ def _code_key(code: Any) -> str:
 
 
 def _read_decision(subject: Subject, cut_off: Any, decisions: Any) -> dict[str, Any] | None:
-    """The cut-off, and what to do above it and otherwise."""
+    """The cut-off, and the decisions above it and otherwise."""
     if subject.estimates:
         refuse_class_options({"cut_off": cut_off, "decisions": decisions})
         return None

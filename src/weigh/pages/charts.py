@@ -14,15 +14,15 @@ from weigh.metrics import ReliabilityTable, Scored, auc, gains_curve, reliabilit
 
 SIZE, LEFT, BOTTOM, EDGE = 300, 50, 40, 10
 LONGEST = 24
-"""Characters of a name along an axis."""
+"""Maximum number of characters of a name along an axis."""
 
 POINTS = 200
-"""More points of a curve than these cannot be told apart."""
+"""Maximum number of points of a curve; more cannot be distinguished."""
 
 
 @dataclass(frozen=True)
 class Plane:
-    """A square of 0 to 1 across and 0 to `top` upwards, or from other ends, with its axes."""
+    """A square chart with its axes: x from 0 to 1 or between `ends`, y from `bottom` to `top`."""
 
     across: str
     upwards: str
@@ -31,12 +31,12 @@ class Plane:
     ends: tuple[float, float] = (0.0, 1.0)
 
     def x(self, share: float) -> float:
-        """Where a number stands across."""
+        """The x coordinate of a number."""
         left, right = self.ends
         return round(LEFT + (share - left) / (right - left) * (SIZE - LEFT - EDGE), 1)
 
     def y(self, value: float) -> float:
-        """Where a number stands upwards."""
+        """The y coordinate of a number."""
         height = (value - self.bottom) / (self.top - self.bottom)
         return round(SIZE - BOTTOM - height * (SIZE - BOTTOM - EDGE), 1)
 
@@ -46,7 +46,7 @@ class Plane:
         return {"look": look, "points": [(self.x(a), self.y(b)) for a, b in points]}
 
     def draw(self, name: str, title: str, told: str, marks: Sequence[dict[str, Any]]) -> Any:
-        """A chart with its title, and with words for those who do not see it."""
+        """The chart with its title and a text alternative."""
         (left, right), (low, high) = self.ends, (self.bottom, self.top)
         ticks = []
         for share in (k / 4 for k in range(5)):
@@ -69,7 +69,7 @@ def _tick(value: float) -> str:
 
 
 def draw_charts(rows: Scored, of: str, name: str) -> list[Any]:
-    """Reliability, ROC, lift and distribution of one class's probabilities, if there is another."""
+    """Reliability, ROC, lift and distribution of one class's probabilities; none for one class."""
     if rows.groups.one_class:
         return []
     reliability = draw_reliability(reliability_table(rows), of, name)
@@ -78,7 +78,7 @@ def draw_charts(rows: Scored, of: str, name: str) -> list[Any]:
 
 
 def draw_reliability(table: ReliabilityTable, of: str, name: str) -> Any:
-    """What was said, and what came true, in ten bins with intervals."""
+    """Reliability diagram: predicted and observed rates in ten bins, with intervals."""
     plane = Plane(f"predicted probability of {shorten(of)}", "observed rate")
     diagonal = plane.path(np.array([0.0, 1.0]), np.array([0.0, 1.0]), "chance")
     told = (
@@ -101,7 +101,7 @@ def _bins(plane: Plane, table: ReliabilityTable) -> list[dict[str, Any]]:
 
 
 def draw_roc(rows: Scored, of: str, name: str) -> Any:
-    """How many are caught, by the false-positive rate."""
+    """ROC curve: true-positive rate by false-positive rate."""
     groups = rows.groups
     found = 1 - groups.positives_up_to[::-1] / groups.n_positive
     alarms = 1 - groups.negatives_up_to[::-1] / groups.n_negative
@@ -121,7 +121,7 @@ def draw_roc(rows: Scored, of: str, name: str) -> Any:
 
 
 def draw_lift(rows: Scored, of: str, name: str) -> Any:
-    """How many times the base rate the most probable rows hold."""
+    """Lift curve: the rate among the most probable rows, relative to the base rate."""
     curve = gains_curve(rows)
     depth = np.linspace(0.01, 1.0, 100)
     lift = curve.at(depth) / depth
@@ -139,11 +139,11 @@ def draw_lift(rows: Scored, of: str, name: str) -> Any:
 
 
 BINS = 20
-"""Bars of a distribution."""
+"""Number of bars of a distribution."""
 
 
 def draw_predictions(rows: Scored, of: str, name: str) -> Any:
-    """How the probabilities of rows of the class, and of all others, are distributed."""
+    """Distribution of the probabilities of rows of the class, and of all others."""
     edges = np.linspace(0.0, 1.0, BINS + 1)
     weight = np.ones(len(rows.p)) if rows.weight is None else rows.weight
     parts = [np.histogram(rows.p[at], edges, weights=weight[at])[0]
@@ -165,12 +165,12 @@ def draw_predictions(rows: Scored, of: str, name: str) -> Any:
 
 
 def shorten(name: str) -> str:
-    """A name that fits beside an axis; the caption has it whole."""
+    """A name shortened to fit beside an axis; the caption has the full name."""
     return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
 
 
 def thin(progress: Floats) -> Integers:
-    """Which points of a curve to keep, spread evenly along it, ends included."""
+    """Indices of the points of a curve to keep, evenly spaced and with both ends."""
     if len(progress) <= POINTS:
         return np.arange(len(progress))
     wanted = np.linspace(progress[0], progress[-1], POINTS)

@@ -5,8 +5,8 @@
   const classes = model.classTexts;
   const two = classes.length === 2;
   const RADIOS = 4;
-  const LISTED = 8; // parts of the address that were not used, and are named
-  const LIMIT = 7; // of the slider, in log odds: 0.1% to 99.9%
+  const LISTED = 8; // maximum number of unused parts of the address that are listed
+  const LIMIT = 7; // limit of the slider, in log odds: 0.1% to 99.9%
   const { byId, make, percent, readNumber } = words;
   const isNumber = model.link === "identity" || model.link === "log";
   const show = isNumber ? numberView(model) : sheetView(model);
@@ -74,7 +74,7 @@
     return { box, show };
   }
 
-  // A number, the interval that it falls in, and buttons for codes and for missing.
+  // Input of a number, with its bin, and buttons for special codes and for missing.
   const FAR = ". Far beyond the bins of the training rows: check the value and its unit";
 
   function number(column, j) {
@@ -139,7 +139,7 @@
     };
   }
 
-  // A question is asked where all that it depends on have a level that it needs.
+  // A question is asked if all questions that it depends on have one of the required levels.
   function isAsked(j) {
     return (columns[j].ask ?? []).every(([parent, levels]) => {
       const given = state.answers[parent] ?? null;
@@ -168,7 +168,7 @@
       showRate();
     }
     showCase();
-    clearTimeout(later); // browsers allow only so many changes of the address in a while
+    clearTimeout(later); // browsers limit how often the address may change
     later = setTimeout(writeFragment, 150);
   }
 
@@ -185,7 +185,7 @@
     return (column.texts ?? column.choices)[value] ?? "Another";
   }
 
-  // What was entered, for paper: every question that is asked, with its answer.
+  // The answers for the printout: every question that is asked, with its answer.
   function showCase() {
     const rows = columns.flatMap((column, j) =>
       isAsked(j)

@@ -1,4 +1,4 @@
-"""The model that a page is about, and its levels and weights as the page spells them."""
+"""The model of a page, and its levels in the words of the page."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from weigh.sheet import BalanceSheet, Item, find_class
 
 
 def spell_levels(feature: Feature | Cross) -> tuple[str, ...]:
-    """The levels in words, in the order of `labels`; whatever is no interval is as it was.
+    """The levels in words, in the order of `labels`; only the texts of bins change.
 
     >>> spell_levels(Feature("income", (-1,), (9800.5, 25078.0), has_missing=True))
     ('up to 9800.5', '9800.5 to 25,078', 'above 25,078', '-1', 'missing')
@@ -33,7 +33,7 @@ def spell_levels(feature: Feature | Cross) -> tuple[str, ...]:
 
 
 def exact_levels(feature: Feature | Cross) -> tuple[str, ...]:
-    """The levels with every digit of their ends, for who works by hand.
+    """The levels with every digit of their limits, for scoring by hand.
 
     >>> exact_levels(Feature("income", (), (0.1234567890123, 2.0)))
     ('<= 0.1234567890123', '(0.1234567890123, 2.0]', '> 2.0')
@@ -46,7 +46,7 @@ def exact_levels(feature: Feature | Cross) -> tuple[str, ...]:
 
 
 def name_ends(evidence: Evidence) -> str:
-    """Which of their ends intervals include, as a sentence."""
+    """A sentence that says which of their limits intervals include."""
     parts = [part for table in evidence for part in table.feature.parts]
     if any(part.left for part in parts):
         return "Intervals include their upper limit; those that end below a number do not."
@@ -116,30 +116,30 @@ def _spell_item(item: Item, feature: Feature | Cross) -> Item:
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A table of weights, the model that it is of (None: not known), and what to call it.
+    """The tables of weights of a page, their model (None: not known), and its name.
 
-    `of` is the place of the class that the page is about; None is every one of more than two.
+    `of` is the index of the positive class of the page; None means all of more than two classes.
     """
 
     evidence: Evidence
     model: Any
     name: str
     of: int | None = None
-    adverse: int | None = None  # the place of the class that is shown in red
-    card: Any = None  # the scorecard that the model was made of
+    adverse: int | None = None  # index of the class that is shown in red
+    card: Any = None  # the scorecard, if the page is of one
 
     @property
     def classes(self) -> list[str]:
-        """The classes as people read them."""
+        """The names of the classes."""
         return [*self.evidence.class_names]
 
     def levels(self, feature: Feature | Cross) -> tuple[str, ...]:
-        """The levels of a feature as people read them."""
+        """The levels of a feature in words."""
         return spell_levels(feature)
 
     @property
     def known_rate(self) -> bool:
-        """Whether there is an interval after a change of the base rate, which has no error."""
+        """Whether sheets have an interval after a change of the base rate, which has no error."""
         if self.model is None:
             moved = self.evidence.with_prior(self.evidence.assumed_rate)
         else:
@@ -148,7 +148,7 @@ class Subject:
 
     @property
     def estimates(self) -> bool:
-        """Whether the page is about a number, and has no classes."""
+        """Whether the model estimates a number, and so has no classes."""
         return self.evidence.estimates
 
     def labelled(self, labels: Any) -> Subject:
@@ -156,9 +156,9 @@ class Subject:
         return replace(self, evidence=with_labels(self.evidence, labels))
 
     def naming(self, of: Any) -> Subject:
-        """Choose the class of the page; None is the second of two, or every one of more.
+        """Choose the positive class of the page; None means the second of two, or all of more.
 
-        Of a scorecard it is the class that high scores favour.
+        For a scorecard it is the class that high scores favour.
         """
         classes = self._classes(pos_label=of)
         if self.card is not None and of is None:
@@ -175,7 +175,7 @@ class Subject:
         return replace(self, adverse=place)
 
     def _classes(self, **asked: Any) -> list[Any]:
-        """The labels; a number has none to ask for."""
+        """The class labels; for a number, an error if one is asked for."""
         if self.estimates:
             refuse_class_options(asked)
         return self.evidence.classes.tolist()  # type: ignore[no-any-return]
@@ -189,14 +189,14 @@ class Subject:
 
     @property
     def facing(self) -> Subject:
-        """Copy in which positive weights favour the positive class: of two, it is the second."""
+        """Copy in which positive weights favour the positive class, the second of two."""
         if len(self.evidence.classes) > 2 or self.of != 0:
             return self
         adverse = None if self.adverse is None else 1 - self.adverse
         return replace(self, evidence=flip(self.evidence), of=1, adverse=adverse)
 
     def scorer(self, X: Any) -> Any:
-        """The model, or the table alone as one that scores such rows."""
+        """The model, or one made from the tables alone that can score such rows."""
         if self.model is not None:
             return self.model
         tokens = self.evidence.event_model == "counts"
@@ -204,7 +204,7 @@ class Subject:
 
 
 def read_subject(model: Any) -> Subject:
-    """The table of a model; what has none is refused, naming what has one."""
+    """The subject of a page from a model; raises an error for models without tables of weights."""
     if isinstance(model, Evidence):
         return Subject(model, None, "Weights of evidence")
     own = model_of(model)

@@ -1,7 +1,8 @@
-// A model of a number: its sheet, the interval in which a new row lies, and both on the page.
+// A model of a number: its sheet, the prediction interval of a new row, and how the page shows
+// both.
 
-// Numbers of 0 or more, given their mean: how likely one or less is, and the least that is not
-// exceeded with a probability.
+// Distributions of numbers of 0 or more with a given mean: the cumulative probability, and
+// quantiles.
 const laws = (() => {
   const LANCZOS = [
     0.99999999999980993, 676.5203681218851, -1259.1392167224028, 771.32342877765313,
@@ -31,7 +32,7 @@ const laws = (() => {
     return value;
   }
 
-  // The upper part of the gamma function with shape a, as a share of the whole.
+  // The regularized upper incomplete gamma function with shape a.
   function gammaAbove(a, x) {
     if (x <= 0) return 1;
     const front = Math.exp(a * Math.log(x) - x - logGamma(a));
@@ -41,7 +42,7 @@ const laws = (() => {
     return 1 - front * sum;
   }
 
-  // The part of the beta function with shapes a and b that lies below x.
+  // The regularized incomplete beta function at x, with shapes a and b.
   function betaBelow(a, b, x) {
     if (x > (a + 1) / (a + b + 2)) return 1 - betaBelow(b, a, 1 - x);
     const logs = logGamma(a + b) - logGamma(a) - logGamma(b);
@@ -55,7 +56,7 @@ const laws = (() => {
     return front / fraction(1, step);
   }
 
-  // As numpy.interp: straight lines between points, and level beyond them.
+  // As numpy.interp: linear between points, and constant beyond them.
   function interpolate(x, xs, ys) {
     const last = xs.length - 1;
     if (x < xs[0]) return ys[0];
@@ -92,7 +93,7 @@ const laws = (() => {
     return { quantile, missed: (low, _, means) => reached(low - 1, means) };
   }
 
-  // Amounts whose errors, in standard deviations, are spread as those of training rows.
+  // Amounts whose standardized errors are distributed as those of the training rows.
   function errors({ dispersion, power, errors: known }) {
     const grid = known.map((_, i) => i / (known.length - 1));
     const deviation = (mean) => Math.sqrt(dispersion) * mean ** (power / 2);
@@ -118,10 +119,10 @@ const laws = (() => {
 })();
 
 const numbers = (() => {
-  const FACTORS = 40; // equally likely ones, which stand for what is not known
+  const FACTORS = 40; // number of equally likely factors that represent features not known
   const sum = (values) => values.reduce((a, b) => a + b, 0);
 
-  // Equally likely factors of tables in which the case has no level, from the smallest.
+  // Equally likely factors for the tables in which the case has no level, in ascending order.
   function factorsOf(tables) {
     let logs = new Array(FACTORS).fill(0);
     for (const { weights, share } of tables) {
@@ -144,7 +145,7 @@ const numbers = (() => {
     return sum(weights.map(([w], i) => share[i] * (w - mean) ** 2));
   }
 
-  // Where a new row lies: the noise, the error of the estimate, and what is not known.
+  // The prediction interval of a new row: noise, error of the estimate, and features not known.
   function intervalOf(model, lines, mean) {
     const { spread, coverage } = model;
     if (!spread) return null;
@@ -182,7 +183,7 @@ const numbers = (() => {
   return { sheet };
 })();
 
-// What shows the sheets of a model of a number.
+// Shows the sheets of a model of a number.
 function numberView(model) {
   const { byId, make, percent } = words;
   const factors = model.link === "log";

@@ -1,4 +1,4 @@
-"""The parts of a report that only a model of a number has, or of the time to an event.
+"""The parts of a report for models of a number, or of the time to an event.
 
 Measures, charts and cases of a number; measures over time and their charts.
 """
@@ -24,7 +24,7 @@ from weigh.pages.quality import Figures
 from weigh.sheet import EstimateSheet
 
 BINS = 20
-"""Bars of the distribution of errors."""
+"""Number of bars of the distribution of errors."""
 
 ROUND = (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10, 12.5, 15, 20)
 """Steps between the ticks of an axis, times a power of ten."""
@@ -33,7 +33,7 @@ ALONE = "The distribution of errors and examples need the rows, which were not g
 
 
 def lead_number(subject: Subject, found: NumberEvaluation) -> list[str]:
-    """What the model estimates, what it was fitted on, and what it is judged on."""
+    """What the model estimates, its training rows, and its hold-out rows."""
     evidence, target = subject.evidence, subject.classes[0]
     n_levels = sum(len(table.levels) for table in evidence)
     if evidence.link == "log":
@@ -51,7 +51,7 @@ def lead_number(subject: Subject, found: NumberEvaluation) -> list[str]:
 
 
 def number_means(subject: Subject) -> str:
-    """What the weights of the page are."""
+    """A sentence that explains the weights of the page."""
     words = words_of(subject.evidence)
     what = (
         f"Factors that the estimate of {subject.classes[0]} is multiplied by."
@@ -65,7 +65,7 @@ def number_means(subject: Subject) -> str:
 
 
 def number_measures(found: NumberEvaluation) -> list[tuple[str, str]]:
-    """The few measures that everybody asks for."""
+    """The most common measures."""
     told = [
         ("Rows", f"{found.n_rows:,.6g}"),
         ("RMSE", _range(found, found.rmse)),
@@ -98,7 +98,7 @@ def _range(found: NumberEvaluation, bounded: Bounded) -> str:
 def number_quality(
     found: NumberEvaluation, errors: Floats | None, weight: Floats | None = None
 ) -> dict[str, Any]:
-    """The bands as a table and as a chart, and how the errors of rows are distributed."""
+    """The bands as a table and as a chart, and the distribution of the rows' errors."""
     told = (
         f"Rows in {len(found.bands)} bands by estimate, with intervals. On the diagonal the mean "
         "observed is the mean estimate."
@@ -112,7 +112,7 @@ def number_quality(
 
 
 def draw_calibration(bands: Sequence[Any], told: str) -> Any:
-    """What was estimated and what came true, in bands with intervals."""
+    """Calibration chart: estimated and observed means of bands, with intervals."""
     ends = [x for b in bands for x in (b.estimate, b.observed.low, b.observed.high)]
     low, high = round_ends(np.array([x for x in ends if np.isfinite(x)]))
     plane = Plane("mean estimate", "mean observed", high, low, (low, high))
@@ -126,7 +126,7 @@ def draw_calibration(bands: Sequence[Any], told: str) -> Any:
 
 
 def _draw_errors(found: NumberEvaluation, errors: Floats, weight: Floats) -> Any:
-    """The distribution of observed less estimate, without the outermost hundredth."""
+    """The distribution of observed less estimate, without the outermost 1%."""
     wanted: Any = [0.005, 0.05, 0.95, 0.995]
     ends = np.quantile(errors, wanted, weights=weight, method="inverted_cdf")
     low, high = round_ends(ends)
@@ -171,7 +171,7 @@ def number_errors(
 
 
 def number_cases(model: Any, X: Any, errors: Floats, n: int) -> list[dict[str, Any]]:
-    """Up to n rows, each another one: the ends of the estimates, the largest error, the middle."""
+    """Up to n different rows: lowest and highest estimate, largest error, median."""
     table = model._read(X)
     kept = np.flatnonzero(np.isfinite(errors))
     estimates = model._predict(table)[kept]
@@ -222,12 +222,12 @@ def _side(sheet: EstimateSheet, title: str, sign: int, digits: int) -> dict[str,
 
 
 def read_survival_subject(model: Any) -> Subject:
-    """The tables of a survival model: those of its hazard, and the page is about the event."""
+    """The subject of a survival model: the tables of its hazard; the event is positive."""
     return Subject(model.evidence_, model, type(model).__name__, of=1)
 
 
 def of_times(subject: Subject, found: SurvivalEvaluation) -> dict[str, Any]:
-    """What a page says of the time to an event."""
+    """The parts of a page for the time to an event."""
     return {
         "heading": f"{subject.name}: time to {found.event}",
         "lead": _lead(subject, found),

@@ -1,4 +1,4 @@
-"""How good a model is, as parts of a report: measures, charts, thresholds, groups and cases."""
+"""Performance of a model, as parts of a report: measures, charts, cut-offs, groups and cases."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ALONE = (
 
 @dataclass(frozen=True)
 class Figures:
-    """Charts side by side, what they are of, and what is to be said below."""
+    """Charts side by side, with a title and notes below."""
 
     charts: list[Any]
     title: str = ""
@@ -37,7 +37,7 @@ class Figures:
 
 
 def quality(found: Evaluation, predicted: Predicted | None) -> dict[str, Any]:
-    """Measures and charts; of rows that are not at hand, what the evaluation keeps of them."""
+    """Measures and charts; without the rows, only those that the evaluation contains."""
     own, _ = _sections(found)
     tables = own[:3] if isinstance(found.validation, Measures) else own
     return {"tables": tables, "figures": _figures(found, predicted)}
@@ -75,7 +75,7 @@ def _of_one(rows: Scored, of: str, name: str, title: str = "") -> Figures:
 
 
 def thresholds(found: Evaluation) -> dict[str, Any] | None:
-    """What deciding costs, and where; of one class."""
+    """Costs of decisions by cut-off, for evaluations of one positive class."""
     if not isinstance(found.validation, Measures):
         return None
     (cost_fp, cost_fn), of = found.costs, label(found.pos_label)
@@ -88,7 +88,7 @@ def thresholds(found: Evaluation) -> dict[str, Any] | None:
 
 
 def _threshold_table(m: Measures, of: str) -> Section:
-    """What deciding by each threshold gets right and wrong, as counts, rates and cost."""
+    """Counts, rates and cost of the decisions at each cut-off."""
     marks = {m.best.rates.threshold: "best", m.decision.rates.threshold: "costs"}
     if len(marks) == 1:
         marks = dict.fromkeys(marks, "costs, best")
@@ -124,7 +124,7 @@ def groups(found: Evaluation) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Example:
-    """A row of the table: what it shows, and its balance sheet."""
+    """A row as an example: the reason it was chosen, and its balance sheet."""
 
     title: str
     sheet: BalanceSheet
@@ -133,7 +133,7 @@ class Example:
 def choose_examples(
     model: Any, evidence: Evidence, X: Any, predicted: Predicted, pos_label: Any, n: int
 ) -> list[Example]:
-    """Up to n rows, each another one, explained with the names of the evidence."""
+    """Up to n different rows, explained with the names of the evidence."""
     table, places = model._read(X), np.flatnonzero(predicted.kept)
     found: dict[int, Example] = {}
     classes = evidence.classes.tolist()

@@ -1,4 +1,4 @@
-"""The report: what a model is, how good it is, and how it decides, on one page."""
+"""The report: a model, its performance and its decisions, on one page."""
 
 from __future__ import annotations
 
@@ -88,11 +88,11 @@ def report(
         An outcome completes the phrase "Probability that". The model's own names stay the keys of
         files, edits and rows.
     profit : dict, optional
-        Of a scorecard: what an approved case of each class brings, such as {"good": 100, "bad":
+        Scorecards only: profit of an approved case of each class, such as {"good": 100, "bad":
         -900}. The cut-off table then has the profit.
     cut_off : float, optional
-        Of a scorecard: the lowest score that is approved. The page then compares the approval rates
-        of the groups of `by`.
+        Scorecards only: the lowest score that is approved. The page then compares the approval
+        rates of the groups of `by`.
     examples : int, default=4
         Number of rows of X to explain. Their values are on the page; 0 shows none.
     title : str, optional
@@ -131,14 +131,14 @@ def report(
 
 @dataclass(frozen=True, eq=False)
 class _Judged:
-    """How good a model is, and the rows that this was found on, where they are at hand."""
+    """The evaluation of a model, with its hold-out rows where they are available."""
 
     found: Evaluation | NumberEvaluation | SurvivalEvaluation
     predicted: Predicted | None = None
     examples: tuple[Example, ...] = ()
     printed: tuple[Any, ...] = ()  # tables of a scorecard
-    errors: Floats | None = None  # of a number, row by row
-    weight: Floats | None = None  # of these rows
+    errors: Floats | None = None  # observed less estimate of each row, for a number
+    weight: Floats | None = None  # row weights
     cases: Sequence[dict[str, Any]] = ()
 
 
@@ -167,7 +167,7 @@ def _judge(subject: Subject, X: Any, y: Any, asked: dict[str, Any], examples: in
 
 
 def _read_card_options(subject: Subject, by: Any, evaluation: Any, **given: Any) -> dict[str, Any]:
-    """What is asked of a scorecard; a model, or an evaluation alone, has no such tables."""
+    """The options of scorecards; an error if they are given without a scorecard and rows."""
     for name, value in given.items():
         if value is not None and (subject.card is None or evaluation is not None):
             raise ValueError(f"{name} needs a scorecard with rows (X and y); leave it out")
@@ -189,7 +189,7 @@ def _tables_of_card(
 
 
 def _check(found: Any, subject: Subject, given: dict[str, Any]) -> Any:
-    """An evaluation of the same classes, and nothing that would ask for another one."""
+    """Check that an evaluation has the same classes, and that no option asks for a new one."""
     kind = NumberEvaluation if subject.estimates else Evaluation
     if not isinstance(found, SurvivalEvaluation if _is_of_times(subject) else kind):
         raise ValueError(f"evaluation must be what evaluate returns, got {type(found).__name__}")
@@ -237,7 +237,7 @@ def _page(subject: Subject, judged: _Judged, title: str | None) -> str:
 
 
 def _of_classes(subject: Subject, found: Evaluation, judged: _Judged) -> dict[str, Any]:
-    """What a page says of probabilities."""
+    """The parts of a page for probabilities."""
     return {
         "heading": _title(subject, found),
         "lead": lead(subject, found),
@@ -253,7 +253,7 @@ def _of_classes(subject: Subject, found: Evaluation, judged: _Judged) -> dict[st
 
 
 def _of_number(subject: Subject, found: NumberEvaluation, judged: _Judged) -> dict[str, Any]:
-    """What a page says of estimates."""
+    """The parts of a page for estimates."""
     log = subject.evidence.link == "log"
     target = subject.classes[0].removesuffix(subject.evidence.condition)  # rows have an exposure
     return {
@@ -278,7 +278,7 @@ def _title(subject: Subject, found: Evaluation) -> str:
 
 
 def _print_tables(card: Any, more: tuple[Any, ...]) -> list[Section]:
-    """The tables of a scorecard: levels with their points, and those of the rows."""
+    """The tables of a scorecard: points of levels, cut-offs, gains and approval by group."""
     found = []
     for part in (card, *more) if card is not None else ():
         view, texts = part.view(), 2 if part is card else 1  # feature and level
@@ -291,7 +291,7 @@ MEAN = ", less the mean of all classes"
 
 
 def _means(subject: Subject) -> str:
-    """What the weights of the page are."""
+    """A sentence that explains the weights of the page."""
     names, of = subject.classes, subject.of
     means = "for each class"
     if of is not None:
@@ -306,7 +306,7 @@ def _means(subject: Subject) -> str:
 
 
 def _provenance(subject: Subject) -> list[tuple[str, str]]:
-    """Where the model comes from, and its parameters."""
+    """The provenance of the model, and its parameters."""
     if subject.model is None:
         return []
     known = getattr(subject.model, "provenance_", None)
@@ -322,7 +322,7 @@ def _provenance(subject: Subject) -> list[tuple[str, str]]:
 
 
 def _case(subject: Subject, example: Example) -> dict[str, Any]:
-    """One case: what speaks for, what against, and what that means."""
+    """One case: evidence for, evidence against, and the probability."""
     sheet = spell_sheet(example.sheet, subject.evidence)
     parts = {"sides": sides_of(sheet), "foot": foot_of(sheet), "notes": notes_of(sheet)}
     return {"title": example.title, **parts}

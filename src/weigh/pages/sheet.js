@@ -1,6 +1,6 @@
-// The balance sheet on the page. Names and levels reach it as text, never as markup.
+// The balance sheet on the page. Names and levels are inserted as text, never as markup.
 
-// Elements, and numbers as people read them.
+// Helpers for elements and for the formatting of numbers.
 const words = (() => {
   const byId = (id) => document.getElementById(id);
 
@@ -10,7 +10,7 @@ const words = (() => {
     return element;
   }
 
-  // To the nearest whole number, halves to the even one.
+  // Rounds to the nearest whole number, halves to the even one.
   function whole(x) {
     const near = Math.abs(x % 1) === 0.5 ? 2 * Math.round(x / 2) : Math.round(x);
     return near + 0;
@@ -26,7 +26,7 @@ const words = (() => {
 
   const percent = (p) => `${Number((100 * p).toPrecision(4))}%`;
 
-  const DECIMAL = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i; // Number() would take 0x10 for 16
+  const DECIMAL = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i; // Number() would read 0x10 as 16
 
   // 24,643.5 and 24 643.5 are grouped, as the page writes numbers; 41,5 has a decimal comma.
   function readNumber(text) {
@@ -42,18 +42,18 @@ const words = (() => {
   return { byId, make, whole, signed, chance, percent, readNumber };
 })();
 
-// What shows the sheets of a model.
+// Shows the sheets of a model.
 function sheetView(model) {
   const { byId, make, whole, signed, chance, percent } = words;
   const classes = model.classTexts;
   const two = classes.length === 2;
-  // How people read weights: times 100, or as the points of a scorecard, which has a start.
+  // The unit of weights: times 100, or the points of a scorecard, which add base points.
   const { scale, start, points } = model.units;
   const rounded = (weight) => whole(scale * weight);
   const readTotal = (total) => whole(start + scale * total);
   const hundredths = (weight) => signed(rounded(weight));
-  const REASONS = 4; // reason codes at most
-  const LISTED = 12; // questions without an answer that a note names
+  const REASONS = 4; // maximum number of reason codes
+  const LISTED = 12; // maximum number of questions without an answer that a note lists
 
   function questionOf(sheet) {
     const rival = sheet.against >= 0 && !two ? ` rather than ${classes[sheet.against]}` : "";
@@ -105,7 +105,7 @@ function sheetView(model) {
 
   const phrase = (item) => item.words + (item.note ? ` (${item.note})` : "");
 
-  // A line for each item, and one for those that would all read 0.
+  // A line for each item, and one for all those that are rounded to 0.
   function folded(items) {
     const small = items.filter((item) => Math.abs(scale * item.weight) < 0.5);
     const line = (item) => ({ text: phrase(item), weight: item.weight });
@@ -198,7 +198,8 @@ function sheetView(model) {
     byId("notes").replaceChildren(...notes(sheet).map((text) => make("li", { textContent: text })));
   }
 
-  // What costs a case of a scorecard most points, against the best usual level of each feature.
+  // The features that cost a case of a scorecard most points, compared with each feature's
+  // baseline.
   function reasonsOf(sheet) {
     const { baselines, texts } = model.costs;
     return sheet.items

@@ -1,4 +1,4 @@
-"""The first two pages of a report: what it predicts, how good it is, and what to be careful of."""
+"""The first two pages of a report: prediction, performance and caveats."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from weigh.metrics.numbers import Bounded
 from weigh.pages.model import Subject
 
 MOST = 12
-"""Tables that the summary lists."""
+"""Maximum number of tables in the summary."""
 
 LONGEST = 48
-"""Characters of a level."""
+"""Maximum number of characters of a level."""
 
 
 def lead(subject: Subject, found: Evaluation) -> list[str]:
-    """What the model predicts, what it was fitted on, and what it is judged on."""
+    """What the model predicts, its training rows and its hold-out rows."""
     evidence = subject.evidence
     counted = zip(subject.classes, evidence.class_counts, evidence.base_rate, strict=True)
     shares = ", ".join(f"{name} {count:,.6g} ({rate:.1%})" for name, count, rate in counted)
@@ -37,7 +37,7 @@ def lead(subject: Subject, found: Evaluation) -> list[str]:
 
 
 def _parts(subject: Subject, n_levels: int) -> str:
-    """What a row is scored with."""
+    """The numbers that add up to a row's total, in words."""
     if subject.evidence.units.are_points:
         return f"base points, and points for {n_levels:,} levels of {_count(subject)}"
     return f"a prior and {_count(subject)} with {n_levels:,} weights"
@@ -48,7 +48,7 @@ def _count(subject: Subject) -> str:
 
 
 def noun_of(subject: Subject) -> str:
-    """What a table of the page is called: a scorecard has features."""
+    """The noun for a table: "feature" for scorecards, else "table"."""
     return "feature" if subject.evidence.units.are_points else "table"
 
 
@@ -69,7 +69,7 @@ def _predicts(subject: Subject) -> str:
 
 
 def key_measures(found: Evaluation) -> list[tuple[str, str]]:
-    """The few measures that everybody asks for; all of them are in the details."""
+    """The most common measures; all others are in the details."""
     m = found.validation
     told = [
         ("Rows", f"{m.n_rows:,}"),
@@ -99,7 +99,7 @@ def _percent(share: float) -> str:
 
 
 def rank_tables(subject: Subject) -> dict[str, Any]:
-    """The most important tables: how much each matters, and from which to which level it goes."""
+    """The most important tables, with their importance and their levels of extreme weight."""
     words = words_of(subject.evidence)
     tables = sorted(subject.evidence.tables, key=lambda table: -table.importance)
     most = max((table.importance for table in tables), default=0.0) or 1.0
@@ -123,7 +123,7 @@ def _rest(n: int, noun: str, share: float) -> str:
 
 
 def _importance(subject: Subject, words: Words) -> str:
-    """What the importance of a table is."""
+    """The definition of importance."""
     if subject.estimates:
         return words.importance_is
     hundredths = "" if subject.evidence.units.are_points else ", times 100"
@@ -142,7 +142,7 @@ def _rank(subject: Subject, table: FeatureTable, most: float) -> dict[str, Any]:
 
 
 def _ends(subject: Subject, table: FeatureTable) -> list[str]:
-    """The levels of the least and the greatest weight, of those that some rows have."""
+    """The levels of lowest and highest weight among those with training rows."""
     places = np.flatnonzero(table.counts.any(axis=1))
     if (subject.of is None and not subject.estimates) or len(places) < 2:
         return []
@@ -158,16 +158,16 @@ def _cut(text: str) -> str:
 
 
 FEW = 30
-"""A weight that rests on fewer training rows is told to be uncertain."""
+"""Weights with fewer training rows are reported as uncertain."""
 
 NAMED = 5
-"""Names that one sentence lists."""
+"""Maximum number of names in one sentence."""
 
 TURNED = "{}: the effect reverses once the other features are included."
 
 
 def caveats(subject: Subject) -> list[str]:
-    """What limits the model, whatever the measures say."""
+    """Limitations of the model that the measures do not show."""
     return [
         *_rates(subject),
         *_turned(subject),
@@ -187,7 +187,7 @@ def _rates(subject: Subject) -> list[str]:
 
 
 def _rare(subject: Subject) -> list[str]:
-    """Levels of few rows; of tokens and pairs most are, and nobody wonders."""
+    """The number of levels with few rows; not for tokens and pairs, most of which are rare."""
     single = [table for table in subject.evidence if not isinstance(table.feature, Cross)]
     rows = [table.counts.sum(axis=1) for table in single]
     n = sum(int(((part > 0) & (part < FEW)).sum()) for part in rows)
@@ -212,7 +212,7 @@ def _turned(subject: Subject) -> list[str]:
 
 
 def reversals(subject: Subject) -> list[str]:
-    """Features whose weights run against those of their own counts, one by one; of classes."""
+    """Features whose effect reverses once the others are included; for classifiers only."""
     if subject.estimates:
         return []
     known: Any = getattr(subject.model, "reversals_", None)

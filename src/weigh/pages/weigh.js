@@ -1,6 +1,6 @@
 // The arithmetic of a model: answers in, a balance sheet out. No page is needed to run it.
-// An answer is a number (a choice's place, a measured number, how often a token occurs), MISSING
-// where the data have no value, null where it is not known, or undefined where it was not asked.
+// An answer is a number (the index of a choice, a measured number, the count of a token), MISSING
+// if the data have no value, null if it is not known, or undefined if it was not asked.
 "use strict";
 const weigh = (() => {
   const UNSEEN = "not seen in training";
@@ -17,7 +17,7 @@ const weigh = (() => {
     return new Type(bytes.buffer);
   }
 
-  // Numbers by level and class: each in full, or as the places of those that differ.
+  // Numbers by level and class: stored in full, or as indices into the distinct values.
   function rowsOf(text, width, pool) {
     if (text === null) return null;
     const places = pool && unpack(text, Uint16Array);
@@ -27,7 +27,7 @@ const weigh = (() => {
     );
   }
 
-  // What is looked up at every keystroke is made once.
+  // Values that are looked up at every keystroke are computed once.
   function open(model) {
     let start = 1;
     const pool = model.pool && unpack(model.pool, Float64Array);
@@ -56,8 +56,8 @@ const weigh = (() => {
 
   // ---------------------------------------------------------------- levels
 
-  // The level of an answer among those of a column; -1 is none. Intervals hold their upper end.
-  // A choice that is no level of its own is of the rest, where that is one.
+  // The index of an answer's level in a column; -1 means none. Bins include their upper limit. A
+  // choice without a level of its own has the level `other`, if there is one.
   function place(part, answer) {
     if (answer === null) return -1;
     if (answer === MISSING) return part.missing;
@@ -93,7 +93,7 @@ const weigh = (() => {
           ? MISSING
           : model.other;
 
-  // Nothing stands before an interval in words, unless it holds one whole number.
+  // No relation is written before a bin in words, unless the bin has a single whole number.
   function relation(table, at) {
     if (table.uses.length > 1) return "are";
     const { cuts, labels } = table.uses[0];
@@ -104,7 +104,7 @@ const weigh = (() => {
   const named = (model, part) => model.columns[part.column].title ?? model.columns[part.column].name;
   const titleOf = (model, table) => table.uses.map((part) => named(model, part)).join(" & ");
 
-  // The table and its level as people say it; a pair in plain words, where it is a level.
+  // The table and its level in words; a pair as one phrase, if it is a level.
   function wordsOf(model, table, places, given, at, label) {
     if (at < 0 || table.uses.length === 1)
       return phrase(titleOf(model, table), at < 0 && table.uses.length < 2 ? "=" : relation(table, at), label);
@@ -120,7 +120,8 @@ const weigh = (() => {
 
   const phrase = (...words) => words.filter(Boolean).join(" ");
 
-  // What a table says of the answers: the level, its weights and variances by class, and why not.
+  // The line of a table: the level of the answers, its weights and variances by class, and a note
+  // why it weighs nothing.
   function line(model, table, answers) {
     const given = table.uses.map((part) => answers[part.column]);
     const asked = given.every((answer) => answer !== undefined);
@@ -153,7 +154,7 @@ const weigh = (() => {
     };
   }
 
-  // A document's tokens, each as often as it occurs.
+  // The lines of a document's tokens: weight times count.
   function tokenLines(model, answers) {
     const table = model.tables[0];
     const lines = [];
@@ -177,7 +178,7 @@ const weigh = (() => {
 
   // ---------------------------------------------------------------- totals
 
-  // What another base rate changes: the prior, or what is added after the exponent or the curve.
+  // A changed base rate changes the prior, or the shift after the exponent or the recalibration.
   function change(model, rate) {
     const same = { prior: model.prior, shift: 0, after: 0, variances: model.priorVariances };
     const rule = model.attenuation;
@@ -216,7 +217,7 @@ const weigh = (() => {
     });
   }
 
-  // From the total to what such totals were worth on rows held out: the first piece that holds it.
+  // Recalibrates a total by the first piece of the curve that contains it.
   function curve({ pieces, steps }, total) {
     const piece = pieces.find(([upper]) => upper === null || total <= upper);
     const [, start, a, b, c, e] = piece;
@@ -247,7 +248,7 @@ const weigh = (() => {
     return logs[a] - top - Math.log(sum(rest.map((x) => Math.exp(x - top))));
   }
 
-  // How the log odds move with ln P(x|c) of each class.
+  // The derivative of the log odds with respect to ln P(x|c) of each class.
   function slopesOf(totals, n, a, b) {
     if (b >= 0) return Array.from({ length: n }, (_, c) => (c === a || c === b ? 1 : 0));
     const top = Math.max(...totals.filter((_, k) => k !== a));
@@ -290,12 +291,12 @@ const weigh = (() => {
     });
   }
 
-  // From the covariance of prior and weights, packed as its lower triangle.
+  // Standard error from the covariance of prior and weights, stored as its lower triangle.
   function jointError(packed, lines) {
     return lines.some((l) => !l.known) ? null : Math.sqrt(varianceOf(packed, lines));
   }
 
-  // A level that training never saw is left out.
+  // Levels not seen in training are left out.
   function varianceOf(packed, lines) {
     const at = [0, ...lines.map((l) => l.at).filter((place) => place >= 0)];
     const { numbers, errors } = packed;
@@ -310,7 +311,7 @@ const weigh = (() => {
 
   // ---------------------------------------------------------------- the sheet
 
-  // One case explained. of and against are places of classes; null asks for what Python chooses.
+  // One case explained. of and against are indices of classes; null means the default of Python.
   function sheet(model, answers, { of = null, against = null, rate = null } = {}) {
     const lines = model.tokens
       ? tokenLines(model, answers)

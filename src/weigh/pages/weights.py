@@ -1,6 +1,6 @@
 """The evidence table of a report: weights as numbers and bars, with their intervals.
 
-The weights of a number are drawn as steps over it: the shape that a long table hides.
+The weights of a numeric feature are drawn as a step chart, which shows their shape.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from weigh.sheet import COVERAGE
 WIDTH, HEIGHT, LEFT, BOTTOM, EDGE = 360, 150, 40, 22, 8
 TICKS = 5
 ROWS = 24
-"""The height of the distribution of rows, at the foot of the frame."""
+"""Height of the histogram of rows, at the bottom of the chart."""
 
 
 SCALES = {
@@ -38,23 +38,23 @@ SCALES = {
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """The weights between cut points, how far each may be off (NaN: not known), and their names."""
+    """The weights of bins, the half-widths of their intervals (NaN: not known), and their names."""
 
     cuts: tuple[float, ...]
     weights: Floats
     reach: Floats
     labels: Sequence[str]
-    share: Floats  # of the rows, by interval
-    least: float  # the smallest weight that the height must hold
+    share: Floats  # of rows, by bin
+    least: float  # the y axis includes this weight at least
     read: Words = field(default_factory=Words)
 
     @cached_property
     def axis(self) -> NumberAxis:
-        """Where the intervals stand."""
+        """The axis with the positions of the bins."""
         return NumberAxis.of(self.cuts)
 
     def draw(self, name: str, title: str, caption: str = "") -> Any:
-        """The chart, with words for those who do not see it; its caption may begin with others."""
+        """The chart with a text alternative; `caption` goes before its own caption."""
         top, bottom = self.limits
         x = LEFT + self.axis.edges * (WIDTH - LEFT - EDGE)
 
@@ -80,13 +80,13 @@ class Steps:
 
     @property
     def limits(self) -> tuple[float, float]:
-        """The greatest and the least that is drawn: all weights, and zero."""
+        """The upper and lower limit of the y axis: all intervals of weights, and zero."""
         reach = np.where(np.isfinite(self.reach), self.reach, 0.0)
         high, low = float((self.weights + reach).max()), float((self.weights - reach).min())
         return max(high, self.least), min(low, -self.least)
 
     def told(self) -> str:
-        """The ends, the greatest and the least, in a sentence."""
+        """The first, last, highest and lowest weight, in a sentence."""
         w, names, text = self.weights, self.labels, self.read.weight
         wide = SCALES[self.axis.scale]
         return (
@@ -117,7 +117,7 @@ class Steps:
 
 
 def _corners(ends: Floats, heights: Floats) -> list[tuple[float, float]]:
-    """Level from end to end."""
+    """The corners of a step line that is flat within each bin."""
     return [
         (float(x), float(y))
         for a, b, y in zip(ends[:-1], ends[1:], heights, strict=True)
@@ -126,20 +126,20 @@ def _corners(ends: Floats, heights: Floats) -> list[tuple[float, float]]:
 
 
 MOST = 200
-"""Levels of one table that can be opened; the exact formula has them all."""
+"""Maximum number of levels in the folded table; the exact formula has them all."""
 
 FEW = 8
-"""Levels that stand on a card; more intervals than these are drawn as steps."""
+"""Maximum number of levels on a card; more bins than these are drawn as steps."""
 
 PRINTED = 24
-"""Cards that are printed: those of twenty features and a few pairs."""
+"""Number of cards that are printed: enough for twenty features and a few pairs."""
 
 HALF = 80
 DRAWN = 6
-"""Charts of every class are left out of more classes than these."""
+"""Maximum number of classes with a chart each; with more classes there are no charts."""
 
 FLAT = 4
-"""Steps are drawn against at least the heaviest weight over this."""
+"""The y axis of a chart reaches at least the largest weight of the model divided by this."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ class Layout:
 
     @classmethod
     def read(cls, subject: Subject) -> Layout:
-        """Bars are drawn against the heaviest weight."""
+        """The layout of a page; the largest weight sets the scale of the bars."""
         evidence = subject.evidence
         known = [float(np.abs(table.by_class).max(initial=0.0)) for table in evidence]
         alone = stands_alone(evidence)
@@ -165,20 +165,20 @@ class Layout:
 
     @property
     def heads(self) -> list[str]:
-        """What the columns are."""
+        """The headings of the columns."""
         if self.of is None:
             return ["Level", "Rows", *self.classes]
         interval = f"{COVERAGE:.0%} interval"
         return ["Level", "Rows", self.words.heading, interval, self.words.bars.capitalize()]
 
     def column(self, by_class: Floats) -> int:
-        """Where the weights of the class in question stand."""
+        """The column index of the positive class's weights."""
         return (self.of or 0) if by_class.shape[-1] > 1 else 0
 
 
 @dataclass(frozen=True)
 class Bar:
-    """A bar from the middle, and the ends of the interval as a line; the numbers stand beside."""
+    """A bar from the middle, with its interval as a line; the numbers are in the next columns."""
 
     look: str
     start: float
@@ -212,14 +212,14 @@ def weight_cards(subject: Subject) -> Any:
 
 
 def _own(layout: Layout, by_class: Floats) -> list[float]:
-    """The weights that the columns show: of the class in question, or of every class."""
+    """The weights of a level that are shown: of the positive class, or of every class."""
     if layout.of is None:
         return by_class.tolist()  # type: ignore[no-any-return]
     return [float(by_class[layout.column(by_class)])]
 
 
 def _card(layout: Layout, table: FeatureTable, name: str) -> dict[str, Any]:
-    """A number of many intervals as steps, and the levels of most rows; all levels to open."""
+    """A card: a step chart for many bins, the most common levels, and a folded table of all."""
     ordered = _intervals(table) if _intervals(table) > FEW else 0
     n = len(table.levels)
     shown, every = _shown(table, ordered, FEW), _shown(table, 0, MOST)
@@ -239,13 +239,13 @@ def _card(layout: Layout, table: FeatureTable, name: str) -> dict[str, Any]:
 
 
 def _intervals(table: FeatureTable) -> int:
-    """How many of the levels are intervals, which come first and have an order."""
+    """The number of bins among the levels; they come first and are ordered."""
     cuts = table.feature.cuts if isinstance(table.feature, Feature) else None
     return 0 if cuts is None else len(cuts) + 1
 
 
 def _shown(table: FeatureTable, start: int, most: int) -> list[int]:
-    """The levels of most rows from a place on, in the table's order."""
+    """Indices, from `start` on, of the levels with the most rows, in the table's order."""
     rows = table.counts[start:].sum(axis=1)
     kept: list[int] = (start + np.sort(np.argsort(-rows, kind="stable")[:most])).tolist()
     return kept
@@ -258,7 +258,7 @@ def _lines(layout: Layout, table: FeatureTable, shown: list[int]) -> list[Line]:
 
 
 def _errors(layout: Layout, table: FeatureTable) -> Floats:
-    """Of the class in question, level by level; NaN where they are not known."""
+    """Standard errors of the positive class's weights, by level; NaN where not known."""
     if table.errors is None or layout.of is None:
         return np.full(len(table.by_class), np.nan)
     return table.errors.reshape(table.by_class.shape)[:, layout.column(table.by_class)]
@@ -281,14 +281,14 @@ def _line(layout: Layout, text: str, rows: str, by_class: Floats, error: float) 
 
 
 def _charts(layout: Layout, table: FeatureTable, name: str, n: int) -> list[Any]:
-    """The intervals as steps, one picture for each class in question."""
+    """Step charts of the bins, one for each class that is shown."""
     many = range(table.by_class.shape[1]) if len(layout.classes) <= DRAWN else ()
     columns = [*many] if layout.of is None else [layout.column(table.by_class)]
     return [_steps(layout, table, f"{name}-{k}", n, k) for k in columns]
 
 
 def shape_of(subject: Subject, table: FeatureTable) -> Steps:
-    """The intervals of a table as steps, of the class that the page is about."""
+    """The bins of a table as steps, for the positive class of the page."""
     layout = Layout.read(subject)
     return _shape(layout, table, _intervals(table), layout.column(table.by_class))
 

@@ -1,4 +1,4 @@
-// The editor: the session on the server is asked for every number; the page keeps only what is open.
+// The editor: every number comes from the session on the server; the page only stores what is open.
 (() => {
   const about = JSON.parse(document.getElementById("model").textContent);
   const byId = (id) => document.getElementById(id);
@@ -27,13 +27,13 @@
     remove_pair: () => "Remove the table of this pair",
     rename: (a) => (a.name ? `Show the table as “${a.name}”` : Object.entries(a.levels).map(([old, text]) => `Show ${named(old)} as “${text}”`)[0]),
   };
-  const UNFITTED = new Set(["freeze", "rename"]); // changes of no weight
-  const STILL = 4; // of a press that is a click, in units of the chart
+  const UNFITTED = new Set(["freeze", "rename"]); // changes that leave all weights as they are
+  const STILL = 4; // maximum movement of a click, in units of the chart
   let state, table, proposed, busy = 0;
   const selected = new Set();
 
   function percent(x) { return `${(100 * x).toFixed(1)}%`; }
-  // Of rows above the cut-off, or of those that are approved.
+  // The share of rows above the cut-off, or of those that are approved.
   function share(x) { return percent(about.approves === "below" ? 1 - x : x); }
   function read(x) { return about.points && !about.card ? Number((SCALE * x).toFixed(1)) : Math.round(SCALE * x); }
   function signed(x) { return `${read(x) > 0 ? "+" : ""}${read(x)}`; }
@@ -152,7 +152,7 @@
       button.setAttribute("aria-current", String(button.firstChild.textContent === found.shown));
   }
 
-  // A table to work on, or (tried) what a change would make of it, only to look at.
+  // Shows a table to edit, or (tried) a read-only preview of a change.
   function showTable(next, tried = false) {
     table = next;
     byId("name").textContent = tried ? `${table.shown}, with this change` : table.shown;
@@ -253,7 +253,7 @@
     });
   }
 
-  // A bin that is clicked is selected; one that is dragged up or down gets the weight that it is left at.
+  // A click selects a bin; dragging it up or down sets its weight.
   function press(start, svg, k) {
     const { edges, frame } = table.shape;
     const from = placeOf(start, svg).y;
@@ -274,7 +274,7 @@
     });
   }
 
-  // The number at a place between the neighbours of a cut point, rounded to what the eye can tell.
+  // The number at a position between the neighbours of a cut point, rounded to what is visible.
   function valueAt(x, k) {
     const { edges, cuts, scale } = table.shape;
     const on = scale === "log" ? Math.log : (v) => v;
@@ -300,7 +300,7 @@
   }
 
   function showSelection(tried = false) {
-    const on = (k) => !tried && selected.has(k); // levels of a table that is tried may be others
+    const on = (k) => !tried && selected.has(k); // a preview may have other levels
     byId("levels").querySelectorAll("input[type=checkbox]").forEach((box, k) => (box.checked = on(k)));
     byId("shape").querySelectorAll(".bin").forEach((bin, k) => bin.classList.toggle("on", on(k)));
     for (const [verb, may] of [["merge", !table.pair], ["tie", true]])
@@ -315,7 +315,7 @@
 
   async function propose(action, given) {
     const found = await ask("preview", { action, arguments: given });
-    if (!found) return showTable(table); // what was typed goes back to what it was
+    if (!found) return showTable(table); // restores the previous text
     proposed = { action, arguments: given, table };
     say("");
     byId("proposed").textContent = `${given.feature ? `${table.shown}: ` : ""}${TELL[action](given)}?`;
