@@ -31,8 +31,8 @@ class Parameter:
 class _PartedError(Exception):
     """A message that is made of parts, some of them parameters.
 
-    What has other names for parameters, such as the options of the command line, renders the parts
-    again with `named`.
+    Callers with other names for parameters, such as the command line, render the message again with
+    `named`.
     """
 
     def __init__(self, *parts: str | Parameter) -> None:
@@ -66,7 +66,7 @@ class ParameterError(_PartedError, ValueError):
 
 @contextmanager
 def begin_with(name: str) -> Iterator[None]:
-    """Let the messages of wrong values begin with what they are about, such as one file of several.
+    """Prefix error messages within this context, for example by the name of a file.
 
     >>> with begin_with("may.csv"):
     ...     raise ValueError("the table has no rows")

@@ -1,4 +1,4 @@
-"""A bar on the terminal for what takes a while."""
+"""Progress bar for long computations, in a terminal or a notebook."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def show_progress(what: str) -> Iterator[None]:
-    """A progress bar where a terminal or notebook watches and nobody else; nothing elsewhere."""
+    """Show a progress bar in a terminal or notebook, unless progress is reported already."""
     from weigh.engine import is_watched, watch  # slow to import, and every command imports this
 
     if is_watched() or not (sys.stderr.isatty() or _in_notebook()):
@@ -33,7 +33,7 @@ def show_progress(what: str) -> Iterator[None]:
 
 
 class _Line:
-    """A line that a notebook writes over, without the widgets that a bar would need there."""
+    """A line that is overwritten in a notebook, without widgets."""
 
     def __init__(self, what: str) -> None:
         self.what, self.told = what, ""
@@ -46,7 +46,7 @@ class _Line:
 
 
 def _in_notebook() -> bool:
-    """Whether a kernel runs this, whose output is no terminal and yet is watched."""
+    """Whether this runs in a notebook kernel, whose output is not a terminal."""
     found = sys.modules.get("IPython")
     shell = found.get_ipython() if found is not None else None
     return shell is not None and hasattr(shell, "kernel")

@@ -207,7 +207,7 @@ def count_summary(summary: ColumnSummary, name: str, settings: Mapping[str, Sett
         # Two cut points may fall into one cell of the summary, and are then one.
         cuts = tuple(dict.fromkeys(summary.refine_cuts(cuts)))
         if setting.left:
-            held = np.isin(cuts, column.values)  # the value below stays below
+            held = np.isin(cuts, column.values)  # such a value belongs to the interval below
             cuts = tuple(np.where(held, cuts, hold_lower_ends(cuts)).tolist())
     feature = Feature(name, setting.special, cuts, skip_missing=setting.skip_missing)
     feature = replace(_read_numbers(feature, summary), left=setting.left)
@@ -215,7 +215,7 @@ def count_summary(summary: ColumnSummary, name: str, settings: Mapping[str, Sett
 
 
 def _read_numbers(feature: Feature, summary: ColumnSummary) -> Feature:
-    """How the intervals of a column are called: by whole numbers, or as 0 and 1."""
+    """Decide how intervals are labelled: by whole numbers, or as 0 and 1."""
     whole = summary.is_whole(feature.values)
     binary = whole and len(feature.cuts or ()) == 1 and summary.is_binary(feature.values)
     return replace(feature, whole=whole, binary=binary)

@@ -30,7 +30,7 @@ class Setting:
     max_levels: int | None = None  # of categories
     declared: Declared | None = None  # categories that are levels even if no row has them
     joined: tuple[tuple[Value, ...], ...] = ()  # the categories of each level
-    left: bool = False  # intervals are called by the lower ends that they hold
+    left: bool = False  # intervals include their lower limit
 
 
 def rows_of(sample: Sample, by_group: bool = False) -> Rows:

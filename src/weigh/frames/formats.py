@@ -39,11 +39,11 @@ class _NoPandas:
 
 
 def spare_pandas(path: str) -> None:
-    """Let this process convert values without pandas, where it reads no file that needs it.
+    """Keep Arrow from importing pandas in this process, unless the file needs pandas.
 
-    At its first conversion Arrow imports pandas, if installed, to know its objects. That takes
-    longer than scoring a small file. A process that does this reads no pandas objects any more: it
-    is for commands alone.
+    At its first conversion Arrow imports pandas, if installed, to recognise its objects. That takes
+    longer than scoring a small file. Afterwards the process cannot read pandas objects, so only the
+    command line uses this.
     """
     if path.lower().endswith(PLAIN) and "pandas" not in sys.modules:
         sys.meta_path.insert(0, _NoPandas)

@@ -121,7 +121,7 @@ class Table:
         return self.select(tuple(n for n in self.names if n not in names))
 
     def with_numbers(self, name: str, values: Any, known: bool = True) -> Table:
-        """The table and one more column, the last; `known` says whether its values are."""
+        """Append a numeric column; with `known=False` its values are not known."""
         n, hidden = len(self.names), self.hidden
         if not known:
             hidden = np.zeros((self.n_rows, n), dtype=np.bool_) if hidden is None else hidden

@@ -180,7 +180,7 @@ def read_numbers(table: Table, given: Any, role: str) -> Floats:
 
 
 def tell_rows(numbers: Floats, odd: np.ndarray[Any, np.dtype[np.bool_]], kept: Any = None) -> str:
-    """The least of odd numbers, its row, and how many rows have one; `kept` marks the numbers'.
+    """Text on invalid numbers: the least, its row, and how many; `kept` marks their rows among all.
 
     >>> values = np.array([1.0, -2.0, -5.0])
     >>> tell_rows(values, values < 0)
