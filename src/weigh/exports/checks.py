@@ -1,8 +1,8 @@
-"""Rows that visit everything a formula knows, and what Python says of them.
+"""Test rows for every level and boundary of a formula, and Python's results for them.
 
 Every level, every cut point and the numbers next to it, special codes, missing and unseen values,
-text and large codes that nearly are levels, infinities, and every pair of levels of a cross. What
-an export says of these rows must be the same.
+text and large codes that nearly are levels, infinities, and every pair of levels of a cross. An
+export must give the same results for these rows.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ EXTREME = 12.0
 """Log odds of a probability that is within 1e-5 of 0 or 1."""
 
 NEARLY = 3
-"""Of how many levels of text others are made that are nearly the same."""
+"""Number of text levels for which similar texts are tried."""
 
 
 @dataclass(frozen=True, eq=False)
 class Wanted:
-    """What Python says of some rows: one column per total, class, or feature and total.
+    """Python's results for some rows: one column per total, class, or feature and total.
 
     Predictions are the probability of each class, or the estimate of a number.
     """
@@ -49,12 +49,12 @@ class Wanted:
         return self.evidence.raw_total(table)[:, 0]
 
     def reasons(self, n: int) -> Reasons:
-        """What weighs most in every row."""
+        """The n features of largest weight of every row."""
         return find_reasons(self.evidence, read(self.rows), n)
 
 
 def wanted(model: Any, rows: list[dict[str, Value]]) -> Wanted:
-    """What a model says of rows, given as dicts."""
+    """The results of a model for rows, given as dicts."""
     card = hasattr(model, "formula")  # whose exports have its points as weights
     evidence = model.evidence if card else evidence_of(model, is_sum(model))
     table = match(read(rows), evidence.column_names, True, "the model")
@@ -76,11 +76,11 @@ def visit(
     formula : Formula
         Of the model.
     step : float, default=0.0
-        How far from a cut point its neighbours are, as a share of it: 0 is the very next numbers.
+        Relative distance of the numbers tried next to a cut point; 0 means the adjacent doubles.
     finite : bool, default=False
         Leave infinities and empty text out, for targets that have none.
     rounds : int, default=2
-        How often each value is visited, each time beside others.
+        How often each value is used, each time together with other values.
     """
     cells = {column.name: _cells(column, step, finite) for column in formula.inputs}
     n = max(map(len, cells.values()))
@@ -92,7 +92,7 @@ def visit(
 
 
 def _row(cells: dict[str, list[Value]], i: int) -> dict[str, Value]:
-    """Columns walk through their values at one pace; the second time each starts further on."""
+    """Row i: each column cycles through its values, shifted by its own offset in later rounds."""
     n = max(map(len, cells.values()))
     return {
         name: values[(i + (i // n) * j) % len(values)]
@@ -142,7 +142,7 @@ def _inside(column: Feature, place: int) -> float:
 
 
 def _cells(column: Input, step: float, finite: bool) -> list[Value]:
-    """Everything worth trying in one column, without anything twice."""
+    """The distinct values to try in one column."""
     cells: list[Value] = [None, *column.values]
     if column.is_numeric:
         cells += _numbers(column.cuts, step)
@@ -163,7 +163,7 @@ def _nearly(values: Sequence[Value]) -> list[Value]:
 
 
 def _neighbours(values: Sequence[Value]) -> list[Value]:
-    """Whole numbers next to those that doubles cannot tell apart."""
+    """Neighbours of whole numbers that are too large for doubles to distinguish."""
     near = [v + step for v in values if is_large(v) for step in (-1, 1)]  # type: ignore[operator]
     return [value for value in near if value not in values]
 
@@ -188,7 +188,7 @@ def _is_infinite(cell: Value) -> bool:
 
 @dataclass(frozen=True)
 class Difference:
-    """How far an export is from Python at the most, over rows, and where."""
+    """The largest difference between an export and Python over rows, and its row."""
 
     total: float
     prediction: float
@@ -198,12 +198,12 @@ class Difference:
 
     @property
     def holds(self) -> bool:
-        """Whether it is as near as promised."""
+        """Whether the difference is within the tolerance."""
         return not self.other and max(self.total, self.prediction) <= TOLERANCE
 
 
 def compare_rows(python: Wanted, totals: Any, predictions: Any) -> Difference:
-    """How far totals and predictions are from Python's, as shares of what is beyond 1."""
+    """Differences of totals and predictions from Python's, relative where values exceed 1."""
     gaps = gap_of_totals(python, np.asarray(totals, dtype=np.float64).reshape(python.totals.shape))
     given = np.asarray(predictions, dtype=np.float64).reshape(python.predictions.shape)
     apart = _gap(given, python.predictions)
@@ -212,13 +212,13 @@ def compare_rows(python: Wanted, totals: Any, predictions: Any) -> Difference:
 
 
 def _gap(given: Floats, own: Floats) -> Floats:
-    """As shares of numbers beyond 1, which no probability is; NaN is infinitely far."""
+    """Absolute differences, relative for numbers beyond 1; infinite for NaN."""
     gaps = np.abs(given - own) / np.maximum(np.abs(own), 1.0)
     return np.where(np.isnan(gaps), np.inf, gaps)
 
 
 def gap_of_totals(python: Wanted, totals: Floats) -> Floats:
-    """As shares of totals beyond 1; NaN is infinitely far.
+    """Differences of totals, relative for totals beyond 1; infinite for NaN.
 
     An isotonic curve of nearly 0 or 1 has log odds that one bit moves: there only the probability
     is compared.

@@ -35,7 +35,7 @@ def import_onnx() -> Any:
 
 
 def missing_text(formula: Formula) -> str:
-    """What stands for missing text, which ONNX has no word for; empty text is text like another."""
+    """The text that represents missing text, which ONNX lacks; empty text is an ordinary value."""
     levels = {value for column in formula.inputs for value in column.values}
     texts = ["<missing>", *(f"<missing {n}>" for n in range(2, len(levels) + 3))]
     return next(text for text in texts if text not in levels)
@@ -75,7 +75,7 @@ def write(formula: Formula) -> bytes:
 
 
 def input_names(formula: Formula) -> dict[str, str]:
-    """What each column is called in the graph: its name, unless the graph has that already."""
+    """The input name of each column: its own name, unless the graph already uses it."""
     taken = {"", "totals", "probabilities", "estimate", "contributions"}
     return {
         c.name: f"column:{j}:{c.name}" if c.name in taken or c.name.startswith(OWN) else c.name
@@ -288,7 +288,7 @@ def _apply(graph: _Graph, curve: Curve, totals: str) -> str:
 
 
 def prediction_name(formula: Formula) -> str:
-    """What the output is called that totals mean."""
+    """The name of the output for probabilities or estimates."""
     return "estimate" if formula.estimates else "probabilities"
 
 

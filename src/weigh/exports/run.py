@@ -30,7 +30,7 @@ TYPES = {
     "postgres": {Kind.NUMBERS: "DOUBLE PRECISION", Kind.TEXT: "TEXT", Kind.BOOLEANS: "BOOLEAN"},
 }
 WIDE = {"duckdb": "HUGEINT", "postgres": "NUMERIC"}
-"""Where there is a type that tells all whole numbers apart; SQLite does without a type."""
+"""Types that distinguish all whole numbers; SQLite needs no type."""
 
 
 def column_types(formula: Formula, dialect: str) -> dict[str, str]:
@@ -150,12 +150,12 @@ def _open_onnx(data: bytes) -> Any:
 
 
 def read_onnx_metadata(data: bytes) -> dict[str, str]:
-    """What the file says of itself."""
+    """The metadata of the file."""
     return dict(_open_onnx(data).get_modelmeta().custom_metadata_map)
 
 
 def run_onnx(data: bytes, formula: Formula, rows: list[dict[str, Any]]) -> dict[str, Floats]:
-    """What the file says of rows, computed by onnxruntime."""
+    """The outputs of the file for rows, computed by onnxruntime."""
     session = _open_onnx(data)
     missing = session.get_modelmeta().custom_metadata_map.get(MISSING, "")
     inputs = input_names(formula)
@@ -173,7 +173,7 @@ def _onnx_cells(column: Input, rows: list[dict[str, Any]], missing: str) -> Any:
 
 
 def run_pmml(text: str, formula: Formula, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What the file says of rows, by name of output."""
+    """The outputs of the file for rows, by name."""
     try:
         import pypmml
     except ImportError:
@@ -191,7 +191,7 @@ EVERY_SHEET = "csv:Text - txt - csv (StarCalc):44,34,76,1,,1033,false,false,fals
 
 @dataclass(frozen=True, eq=False)
 class Recalculated:
-    """What a workbook says of rows."""
+    """The results of a workbook for rows."""
 
     totals: Floats
     predictions: Floats
@@ -225,13 +225,13 @@ class Filled:
 
 
 def run_workbook(data: bytes, formula: Formula, rows: list[dict[str, Any]]) -> Recalculated:
-    """What a workbook says of rows, all recalculated in one go."""
+    """The results of a workbook for rows, recalculated together."""
     (found,) = run_workbooks([Filled.of(data, formula, rows)])
     return found
 
 
 def run_workbooks(books: list[Filled]) -> list[Recalculated]:
-    """What each workbook says of its rows: LibreOffice starts once for all of them."""
+    """The results of each workbook for its rows; LibreOffice starts once for all of them."""
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder, f"filled{i}.xlsx") for i in range(len(books))]
         for filled, path in zip(books, paths, strict=True):

@@ -34,12 +34,12 @@ from weigh.store import load
 Rows: TypeAlias = list[dict[str, Any]]
 
 NEAR = 1e-12
-"""How far from a cut point spreadsheets are tried, as a share of it."""
+"""Relative distance from a cut point at which spreadsheets are tested."""
 
 
 @dataclass(frozen=True)
 class Checked:
-    """How far an exported file is from its model, and what ran it."""
+    """The difference between an exported file and its model, and the program that ran the file."""
 
     difference: Difference
     ran_in: str
@@ -57,7 +57,7 @@ class Checked:
 
 @dataclass(frozen=True)
 class Ran:
-    """What a file says of rows, and what ran it; None where it says nothing."""
+    """The outputs of a file for rows, and the program that ran it; None for outputs it lacks."""
 
     totals: Any
     predictions: Any
@@ -79,7 +79,7 @@ def check(path: str | os.PathLike[str], model: Any, dialect: str | None = None) 
     model : classifier, EducatedRegressor, Evidence or Scorecard
         What it was written from.
     dialect : str, optional
-        Of SQL whose first line does not say it.
+        SQL dialect, if the first line of the file does not name it.
     """
     file, formula = Path(path), read_formula(model)
     runner = RUNNERS.get(file.suffix.lower())
@@ -100,7 +100,7 @@ def _visit(formula: Formula, file: Path, dialect: str | None) -> list[dict[str, 
 
 
 def _compare_rest(formula: Formula, python: Wanted, ran: Ran) -> str:
-    """What differs beside totals and predictions, where the file says it."""
+    """Differences other than totals and predictions, for outputs that the file has."""
     classes, features = [*formula.class_names], [term.name for term in formula.terms]
     if ran.classes not in (None, classes):
         return f"its classes are {ran.classes}, not {classes}"
@@ -215,7 +215,7 @@ def _engine(dialect: str) -> str:
 
 
 def _ask(file: Path, text: str, written: str, formula: Formula, python: Wanted) -> Rows:
-    """What a query says, in the database that comes nearest to its own."""
+    """The rows of a query, run in the installed database most similar to its dialect."""
     run_in = _engine(written)
     try:
         query = translate(text, formula, written, run_in)

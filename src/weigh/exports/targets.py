@@ -29,7 +29,7 @@ def read_formula(model: Any) -> Formula:
 
 
 def refuse_mixed(formula: Formula, target: str) -> None:
-    """Targets whose columns have one type cannot hold every column that Python can."""
+    """Refuse columns with values of several types, for targets whose columns have one type."""
     for column in formula.inputs:
         if column.kind is Kind.MIXED:
             raise ValueError(
@@ -57,7 +57,7 @@ def refuse_text(formula: Formula, target: str, is_odd: Callable[[str], bool]) ->
 
 
 def refuse_inexact(formula: Formula, target: str) -> None:
-    """Targets whose numbers are doubles cannot tell large whole numbers apart."""
+    """Refuse whole numbers from 2^53 on, for targets whose numbers are doubles."""
     for column in formula.inputs:
         for value in column.values:
             if is_large(value):
@@ -69,12 +69,12 @@ def refuse_inexact(formula: Formula, target: str) -> None:
 
 
 def is_large(value: Value) -> bool:
-    """Whether a double takes a whole number for its neighbour: 2^53 is also 2^53 + 1."""
+    """Whether a double cannot represent a whole number exactly: 2^53 + 1 becomes 2^53."""
     return type(value) is int and abs(value) >= 2**53
 
 
 def is_no_unicode(text: str) -> bool:
-    """Whether text holds half a character, which no file can."""
+    """Whether text has a lone surrogate, which no file can store."""
     return any("\ud800" <= c <= "\udfff" for c in text)
 
 
@@ -83,7 +83,7 @@ TARGETS = ("sql", "xlsx", "pmml", "onnx", "python", "json")
 
 @dataclass(frozen=True)
 class SqlOptions:
-    """What only a query can be asked for."""
+    """Options of SQL exports only."""
 
     dialect: str | None = None
     table: str = "rows"

@@ -1,12 +1,12 @@
 """Integer points in place of weights, for people who add up by hand.
 
 learn      a model with few levels, fitted to a table
-points     weights to whole points, so that ranking changes least; what a score means
+points     weights to whole points, so that ranking changes least; the map from scores to odds
 model      a card where a model is expected: scores, predictions, sheets
 card       the `Scorecard`
 bands      the cut-off table by score band, the gains table, and the most profitable cut-off
 impact     approval rates by group at a cut-off
-reasons    what cost a case most points: reason codes, their texts, and the letter
+reasons    features that cost a case most points: reason codes, their texts, and the letter
 show       the card as text, HTML and dataframe
 file       the card as JSON, with the points that were changed by hand
 """

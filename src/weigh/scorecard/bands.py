@@ -1,4 +1,4 @@
-"""The cut-off table: what happens if cases below a score are refused.
+"""The cut-off table: the effect of refusing cases below a score.
 
 The gains table: how many bads the lowest scores hold. And the profit at each cut-off.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 LARGE = 1e5
-"""From here on counts are rounded to whole numbers."""
+"""Counts from this size on are rounded to whole numbers."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

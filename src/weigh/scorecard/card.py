@@ -1,4 +1,4 @@
-"""Scorecard: a table of whole points, and what their sum means."""
+"""Scorecard: a table of whole points, and the map from their sum to odds."""
 
 from __future__ import annotations
 
@@ -288,7 +288,7 @@ class Scorecard(CardModel, Shown):
         return card
 
     def _level_texts(self) -> tuple[tuple[str, ...], ...]:
-        """By feature: what reason codes say of each level, and last of what is no level."""
+        """By feature: the reason-code text of each level, and last that of no level."""
         own = self.level_texts
         return tuple(texts_of(t, self.texts[t.name], own.get(t.name, {})) for t in self._source)
 

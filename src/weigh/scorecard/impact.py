@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from weigh.scorecard.card import Scorecard
 
 FOUR_FIFTHS = 0.8
-"""A ratio of approval rates below this is taken for a sign of adverse impact."""
+"""A ratio of approval rates below this is regarded as a sign of adverse impact."""
 COVERAGE = 0.95
 SMALL = 30
 """Rates of groups with fewer rows are marked as unreliable."""

@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from weigh.scorecard.card import Scorecard
 
 LEAST = 0.05
-"""The share of rows that a bin holds at least."""
+"""Minimum share of rows in a bin."""
 
 MANY = 200
-"""Categories of a column that the first fit tells apart."""
+"""Maximum number of categories of a column in the first fit."""
 
 TINY = 1e-9
-"""Rows that a category without any counts for where weights are averaged."""
+"""Pseudo-count of a category without rows when weights are averaged."""
 
 NOISE = 2.0
-"""Standard errors by which bins may depart from a monotone trend that is then taken for theirs."""
+"""Departures from a monotone trend, in standard errors, that are treated as noise."""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from weigh.sheet import BalanceSheet
 
 
 class CardModel:
-    """What a table of whole points and a scale are enough for: scores and what they mean.
+    """Scores and probabilities from a table of whole points and a scale.
 
     score = base points + points of the levels,   log odds = ln base_odds + (score - base_score)/f
     """
@@ -36,17 +36,17 @@ class CardModel:
 
     @property
     def _good(self) -> int:
-        """Where the class that high scores favour stands in the model's order."""
+        """Index, in the model's order, of the class that high scores favour."""
         return int(self._source.classes.tolist().index(self.pos_label))
 
     @property
     def _scale(self) -> float:
-        """Points for one nat of the model's total; of the first class they turn round."""
+        """Points for one nat of the model's total; negative if high scores favour `classes[0]`."""
         return self.scale.per_nat if self._good else -self.scale.per_nat
 
     @property
     def _facing(self) -> Evidence:
-        """What became points, with the class that high scores favour second."""
+        """The evidence behind the points, with the class that high scores favour second."""
         return self._source if self._good else flip(self._source)
 
     @property
@@ -79,7 +79,7 @@ class CardModel:
 
     @property
     def _learnt(self) -> Evidence:
-        """What it was made of, under the name that models have."""
+        """The evidence that the card was made from, under the attribute name that models use."""
         return self._source
 
     @property

@@ -58,10 +58,10 @@ class Scale:
 
 @dataclass(frozen=True)
 class Rounding:
-    """What rounding did to some rows: AUC before and after, and how far a probability moved.
+    """The effect of rounding on some rows: AUC before and after, and changes of probabilities.
 
-    `largest_change` is also that of a case of which nothing is known; `kendall` is the rank
-    correlation of scores with totals; AUCs are None without labels.
+    `largest_change` includes a case without any answers; `kendall` is the rank correlation of
+    scores with totals; AUCs are None without labels.
     """
 
     largest_change: float
@@ -71,18 +71,18 @@ class Rounding:
 
 
 def round_nearest(weights: Floats, rows: Floats, added: float = 0.0) -> Floats:
-    """Each level to the nearest whole number."""
+    """Round each level to the nearest whole number."""
     return np.floor(weights + 0.5)
 
 
 def round_together(weights: Floats, rows: Floats, added: float = 0.0) -> Floats:
-    """All levels after one shift c, chosen so that what rounding adds varies least over rows.
+    """Round all levels after one shift c that minimises the variance of the rounding error.
 
     points(v) = floor(w(v) + c + 1/2),  c of least Var over rows of points - w
 
-    What is added to every row alike moves no row past another, and c + 1 does as well as c: it is
-    the one that keeps what this feature and those before it (`added`) add on average within half a
-    point.
+    A constant added to every row does not change the ranking, so c + 1 is as good as c. The c is
+    taken that keeps the mean rounding error of this feature and those before it (`added`) within
+    half a point.
     """
     if not len(weights) or not rows.sum():
         return round_nearest(weights, rows)
@@ -99,12 +99,12 @@ def round_together(weights: Floats, rows: Floats, added: float = 0.0) -> Floats:
 
 
 def mean_added(points: Floats, weights: Floats, rows: Floats) -> float:
-    """What rounding adds to a row on average."""
+    """The mean rounding error of a row."""
     return float((points - weights) @ rows / rows.sum()) if rows.sum() else 0.0
 
 
 def measure(totals: Floats, scores: Floats, p: Floats, q: Floats, y: Any) -> Rounding:
-    """What became of totals and probabilities p when scores, worth q, took their place.
+    """Compare totals and probabilities p with the scores and probabilities q that replace them.
 
     p and q may be those of more cases than are ranked.
     """
@@ -122,7 +122,7 @@ def measure(totals: Floats, scores: Floats, p: Floats, q: Floats, y: Any) -> Rou
 
 
 def measure_rows(card: Scorecard, X: Any, y: Any) -> Rounding:
-    """What the points of a card do to rows, and to a case of which nothing is known."""
+    """The effect of a card's points on rows, and on a case without any answers."""
     from scipy.special import expit
 
     table, positive, sign = read(X), None, float(np.sign(card._scale))
@@ -138,13 +138,13 @@ def measure_rows(card: Scorecard, X: Any, y: Any) -> Rounding:
 
 
 def _ranks(totals: Floats) -> Floats:
-    """Ranks as shares of 1: all that an AUC asks for, and ties stay ties."""
+    """Ranks scaled to below 1: enough for an AUC, and ties stay ties."""
     found, places = np.unique(totals, return_inverse=True)
     return np.asarray((places + 1) / (len(found) + 1), dtype=np.float64)
 
 
 def read_model(model: Any) -> Evidence:
-    """The table of a model, whose total must be a sum of weights."""
+    """The evidence of a model, whose total must be a sum of weights."""
     name = type(model).__name__
     evidence = evidence_of(model, numbers=True)
     if evidence.event_model == "counts":
@@ -168,7 +168,7 @@ def read_model(model: Any) -> Evidence:
 
 
 def _straighten(evidence: Evidence) -> Evidence:
-    """A straight line as another scale of the weights."""
+    """Apply a linear recalibration by rescaling the weights."""
     curve = evidence.recalibration
     assert curve is not None
     if len(curve.points) > 1 or curve.method == "isotonic":
@@ -185,10 +185,10 @@ def _straighten(evidence: Evidence) -> Evidence:
 def round_tables(
     evidence: Evidence, scale: float, offset: float, method: Callable[..., Floats]
 ) -> tuple[dict[str, Floats], int]:
-    """Points by feature, and the base points, which make up for half a point at the most.
+    """Points by feature, and base points that offset up to half a point of rounding error.
 
-    An answer that is not known has no points, so that nothing is added to it: where the base made
-    up for more, cases with few answers would be paid for what they do not have.
+    An answer that is not known has no points, and so no rounding error. A larger correction would
+    favour or penalise cases with few answers.
     """
     points, added = {}, 0.0
     for table in evidence:

@@ -1,4 +1,4 @@
-"""Reason codes: what cost a case most points, their texts, and the letter that tells them."""
+"""Reason codes: the features that cost a case most points, their texts, and the letter."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class CostsFound:
-    """The dearest features of each row, dearest first."""
+    """The features that cost each row most points, the largest cost first."""
 
     texts: np.ndarray[Any, np.dtype[np.object_]]
     costs: Floats
@@ -38,14 +38,13 @@ class CostsFound:
 
 
 USUAL = 0.05
-"""The share of rows of a level that cases are compared with."""
+"""Minimum share of rows of a level that can be a baseline."""
 
 
 def baselines(card: Scorecard, against: str) -> Floats:
     """By feature: the most points that a usual level has, or the average over training rows.
 
-    Special codes, missing and levels of few rows are no best case: nobody can be told that others
-    have them.
+    Special codes, missing and rare levels are not baselines: a letter cannot recommend them.
     """
     if against not in ("best", "average"):
         raise ValueError(f"against must be 'best' or 'average', got {against!r}")
@@ -79,7 +78,7 @@ def find_costs(card: Scorecard, table: Table, n: int, against: str) -> CostsFoun
 
 
 def _texts(card: Scorecard, table: Table, dearest: Integers) -> Any:
-    """What to say of the features that were chosen, at the levels that rows have."""
+    """The texts of the chosen features at the rows' levels."""
     texts, said = np.full(dearest.shape, None, dtype=object), card._level_texts()
     for j, placed in enumerate(engine.place(table, card.evidence.features)):
         rows, at = np.nonzero(dearest == j)
@@ -88,7 +87,7 @@ def _texts(card: Scorecard, table: Table, dearest: Integers) -> Any:
 
 
 def read_texts(texts: Mapping[str, str] | None, evidence: Evidence) -> dict[str, str]:
-    """By feature, its name where nothing else is given."""
+    """Texts by feature; its name where none is given."""
     known = {table.name: table.name for table in evidence}
     for name, text in read_mapping(texts, "texts").items():
         _check(name, known)
@@ -101,7 +100,7 @@ def read_texts(texts: Mapping[str, str] | None, evidence: Evidence) -> dict[str,
 
 
 def read_level_texts(texts: Mapping[str, Any] | None, evidence: Evidence) -> dict[str, Any]:
-    """By feature and by the label of a level."""
+    """Texts by feature and label of a level."""
     found: dict[str, dict[str, str]] = {}
     for name, own in read_mapping(texts, "level_texts").items():
         table = evidence[_check(name, {table.name: table.name for table in evidence})]
@@ -129,7 +128,7 @@ def _check(name: Any, known: Mapping[str, str]) -> str:
 
 
 def texts_of(table: FeatureTable, text: str, own: Mapping[str, str]) -> tuple[str, ...]:
-    """The text of every level of a feature, and last of what is no level."""
+    """The text of every level of a feature, and last that of no level."""
     return (*(own.get(name, text) for name in table.labels), text)
 
 

@@ -29,7 +29,7 @@ def read_choices(base: str, woe: str) -> tuple[str, str]:
 
 
 def shifts(card: Scorecard) -> list[int]:
-    """What is printed on top of each feature's points, and taken from the base points."""
+    """The points that are added to each feature in print, and subtracted from the base points."""
     points = [*card.points.values()]
     if card.base == "lowest":
         return [-min(own, default=0) for own in points]
@@ -42,7 +42,7 @@ HALF = 0.5
 
 
 def level_columns(card: Scorecard) -> dict[str, list[Any]]:
-    """One entry per level: what credit scoring prints of it.
+    """One entry per level: the columns that are usual in credit scoring.
 
     WoE = ln((goods of the level/all goods)/(bads of the level/all bads)), positive where the risk
     is lower (`card.woe` turns it round); IV = (share of goods - share of bads) times WoE. Both
@@ -86,14 +86,14 @@ def to_frame(card: Scorecard) -> Any:
 
 
 def title(card: Scorecard) -> str:
-    """What the score says."""
+    """The scale of the score, in words."""
     double, base = f"{card.points_to_double:g}", f"{card.base_score:g}"
     odds = f"odds of {card.base_odds:g} to 1 for {label(card.pos_label)}"
     return f"Scorecard: {base} points are {odds}, and {double} points more double them"
 
 
 def notes(card: Scorecard) -> list[str]:
-    """What rounding did, and what was changed by hand."""
+    """Notes on the effect of rounding, and on changes by hand."""
     found, done = [], card.rounding
     if done is not None:
         before, after = (f"{auc:.4f}" for auc in (done.auc_before or 0.0, done.auc_after or 0.0))

@@ -1,6 +1,6 @@
 """The editor in the browser: a local page for the changes that `weigh.edit` makes.
 
-effects  how good the model is on the rows that it is judged by, and what a change does to that
+effects  performance of the model on the evaluation rows, and the effect of a change
 session  one sitting: changes that are tried, accepted, undone, kept in a draft and saved
 view     the tables and their shapes as plain data for the page
 app      the routes of the page, and the server, which only this machine can reach

@@ -18,7 +18,7 @@ from weigh.workbench.session import Session
 
 HOST = "127.0.0.1"
 HOSTS = frozenset(["localhost"])
-"""Names that a request may be addressed to, beside addresses in numbers."""
+"""Host names that a request may have, besides numeric addresses."""
 
 MOST_BYTES = 1 << 18
 HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
@@ -43,7 +43,7 @@ def make_editor(session: Session, token: str, title: str = "Edit a model") -> An
 
 
 class _Page:
-    """What is answered; one request at a time sees the session."""
+    """The handlers of requests; a lock gives one at a time access to the session."""
 
     def __init__(self, session: Session, token: str, title: str) -> None:
         self.session, self.token, self.title = session, token, title

@@ -1,4 +1,4 @@
-"""How good a model is on the rows that it is judged by, fast enough to follow a change."""
+"""Performance of a model on the evaluation rows, fast enough to update after each change."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from weigh.pages.charts import draw_reliability
 
 @dataclass(frozen=True)
 class GroupEffect:
-    """What the model says of a group of rows."""
+    """Measures of the model in a group of rows."""
 
     name: str
     rows: int
@@ -28,7 +28,7 @@ class GroupEffect:
 
 @dataclass(frozen=True)
 class Effects:
-    """The measures of a model on the rows that it is judged by."""
+    """The measures of a model on the evaluation rows."""
 
     loss: float  # bits a row
     auc: float
@@ -41,7 +41,7 @@ class Effects:
 
 @dataclass(frozen=True, eq=False)
 class Judge:
-    """The rows that a model of two classes is judged by, their groups, and a cut-off."""
+    """The evaluation rows of a two-class model, their groups, and a cut-off."""
 
     sample: Sample
     cut_off: float = 0.5
@@ -49,7 +49,7 @@ class Judge:
     groups: tuple[tuple[str, Integers], ...] = ()
 
     def grouped(self, by: str, values: Any) -> Judge:
-        """Measure groups of rows by the values of a column; no name is no groups."""
+        """Measure groups of rows by the values of a column; an empty name means no groups."""
         if not by:
             return replace(self, by="", groups=())
         every = np.arange(len(self.sample.labels))
@@ -82,7 +82,7 @@ class Judge:
 
 @dataclass(frozen=True, eq=False)
 class Totals:
-    """The totals of the judging rows, kept table by table: a change reads one column again."""
+    """The totals of the evaluation rows, kept by table, so a change recomputes one column only."""
 
     evidence: Evidence
     columns: tuple[tuple[FeatureTable, Floats], ...]
