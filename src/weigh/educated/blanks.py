@@ -1,18 +1,18 @@
-"""What an answer that is not known weighs, and the gauge in which that is zero.
+"""Estimate the weight of *not known* in each table, and shift the tables so that it is zero.
 
-Every table j gets a weight u_j for *not known*. The tables stay as they are, and u has the least
-loss of training rows whose answers were blanked at random,
+Every table j gets a weight u_j for *not known*. The tables are held fixed, and u minimises the loss
+of training rows whose values were blanked at random,
 
     total = prior + sum over known tables of w_j(x_j) + sum over blanked tables of u_j
 
-with blank rates uniform from 0 to 1, and the sum of all u_j held so that a row without a single
-answer gets the base rate. Then u_j is taken from every weight of table j and the sum is added to
-the prior: no total of a complete row changes, not known weighs zero, and the prior is the base
-rate.
+with blank rates uniform from 0 to 1. The sum of all u_j is fixed so that a row without a single
+known value gets the base rate. Then u_j is subtracted from every weight of table j, and the sum is
+added to the prior. No total of a complete row changes, not known weighs zero, and the prior is the
+base rate.
 
-Which answers are blanked follows from the levels of the row alone: not from its place, its batch or
-its engine, so that a row of weight two is that row twice. It does not follow from its class either:
-rows that agree in all levels stay together, and keep their share of each class.
+Which values are blanked depends only on the levels of the row. It does not depend on the row's
+position, batch or engine, so a row of weight two equals that row twice. It does not depend on the
+class either: rows with the same levels are blanked alike, so the shares of their classes stay.
 """
 
 from __future__ import annotations
@@ -39,59 +39,62 @@ from weigh.newton.descent import descend
 from weigh.pickling import by_fields
 
 FEW = 5
-"""Of so few columns every set of blanks is tried; of more, some for each row."""
+"""Up to this many columns, every set of blanks is used; with more, a random sample for each row."""
 
 DRAWN, MOST = 16_384, 32
-"""Rows are blanked so often that there are about so many for each of two ways, and no more than
-so many times."""
+"""Each row is blanked so many times that there are about `DRAWN` blanked rows, but at most `MOST`
+times; every set of blanks is also used with known and blanked exchanged."""
 
 LOOSE = 1.0
-"""The standard deviation of u_j before the data, relative to that of the weights of its table."""
+"""Prior standard deviation of u_j, relative to that of the weights of its table."""
 
 PRECISE, STEPS = 1e-9, 30
 
 LOOPS = 64
-"""Of more tables, the Hessian of two classes is a product of matrices, which are filled first."""
+"""With more tables than this, the Hessian of two classes is computed as a matrix product."""
 
 JOINT = 512
-"""Up to so many weights of not known have one Hessian; of more, each class has its own."""
+"""Up to this many weights u have one joint Hessian; with more, each class has its own."""
 
 
 @dataclass(frozen=True)
 class Masks:
-    """The ways in which a row's answers are blanked: columns, and how often for each row.
+    """The sets of values that are blanked in each row, and how many of them are drawn.
 
-    Salts are made of names, so that the order of columns does not matter.
+    Salts are hashes of names, so the order of columns does not matter.
     """
 
-    features: tuple[int, ...]  # a number for the name of each coded feature
-    columns: tuple[int, ...]  # and of each column
+    features: tuple[int, ...]  # salt of each coded feature
+    columns: tuple[int, ...]  # salt of each column
     times: int
 
     @classmethod
     def of(cls, coded: Sequence[Feature | Cross], columns: Sequence[str], weight: float) -> Masks:
-        """For rows of so much weight."""
+        """Masks for rows whose weights sum to `weight`."""
         times = int(np.clip(np.ceil(DRAWN / max(weight, 1.0)), 1, MOST))
         return cls(tuple(salt(f.name) for f in coded), tuple(map(salt, columns)), times)
 
     @property
     def every(self) -> bool:
-        """Whether every set of blanks is tried."""
+        """Whether every set of blanks is used."""
         return len(self.columns) <= FEW
 
     def draw(self, block: Block) -> Iterator[tuple[float, Integers]]:
-        """The share of each way, and which answers it blanks: column by row."""
+        """Yield sets of blanks: the share of each, and which values it blanks (column by row)."""
         return self._every(len(block)) if self.every else self._some(block)
 
     def _every(self, n_rows: int) -> Iterator[tuple[float, Integers]]:
-        """A rate that is uniform blanks k of n columns as often for every k."""
+        """Yield every set; a uniform rate makes every number of blanked columns equally likely."""
         n = len(self.columns)
         for mask in product((False, True), repeat=n):
             share = 1 / ((n + 1) * comb(n, sum(mask)))
             yield share, np.repeat(np.array(mask)[:, None], n_rows, axis=1)
 
     def _some(self, block: Block) -> Iterator[tuple[float, Integers]]:
-        """A rate from each of some equal parts of 0 to 1, and then the other answers."""
+        """Yield random sets, with one rate from each of `times` equal parts of 0 to 1.
+
+        Each set is followed by its complement.
+        """
         from weigh.educated import kernels
 
         marks = mark_rows(block, self.features)
@@ -105,19 +108,19 @@ class Masks:
 
 @dataclass(frozen=True)
 class Blanked:
-    """The statistic at some u: loss, the size of slopes, gradient and Hessian."""
+    """The statistic at some u: loss, sum of absolute slopes, gradient and Hessian."""
 
     design: Design
     target: Target | Numbers
     masks: Masks
     uses: tuple[tuple[int, ...], ...]  # the columns of each table
-    weights: Floats  # the prior's first
+    weights: Floats  # the prior first
     u: Floats  # by table and total
 
     __reduce__ = by_fields
 
     def __call__(self, block: Block) -> Sums:
-        """The sums over a block, blanked in every way."""
+        """The sums over a block and all of its sets of blanks."""
         from weigh.educated import kernels
 
         n_tables, n_totals = self.u.shape
@@ -145,7 +148,7 @@ class Blanked:
         return Sums((numbers, slopes, bends))
 
     def _bend(self, blank: Floats, weight: Floats, p: Floats, bends: Floats) -> None:
-        """Add the Hessian of several classes: of each two, or of each alone if there are many."""
+        """Add the Hessian of several classes: joint, or of each class alone if there are many."""
         each = bends.shape[1]
         for k in range(p.shape[1]):
             group, own = bends[k // each], k % each
@@ -158,7 +161,7 @@ class Blanked:
 
     @cached_property
     def _none(self) -> Integers:
-        """The place of no level of each table, which is as good as blanked."""
+        """The place for no level in each table, which is treated as blanked."""
         return np.array(self.design.starts[:-1])
 
 
@@ -168,10 +171,10 @@ def settle(
     coded: Sequence[Feature | Cross],
     numbers: Numbers | None = None,
 ) -> tuple[Evidence, list[int]]:
-    """The same evidence in the gauge in which not known weighs zero, and the passes of each search.
+    """Shift evidence so that not known weighs zero; return also the passes of each search.
 
-    `rows` are those it was learnt from, coded in the levels of `coded`; `numbers` is their target
-    where it has no classes.
+    `rows` are the training rows, coded in the levels of `coded`. `numbers` is their target if it is
+    numeric.
     """
     everything = blank_all(evidence, coded)
     base = base_totals(evidence) if numbers is None else numbers.prior()
@@ -201,7 +204,7 @@ def settle(
 
 
 def blank_all(evidence: Evidence, coded: Sequence[Feature | Cross]) -> Blanked:
-    """The statistic of evidence for classes fitted jointly, with not known weighing zero."""
+    """The statistic at u = 0, for classes that were fitted jointly."""
     weights = np.vstack([evidence.prior_row, *(table.by_class for table in evidence)])
     design = Design(tuple(_source(table.feature, coded) for table in evidence))
     names = [*dict.fromkeys(part.name for table in evidence for part in table.feature.parts)]
@@ -212,7 +215,7 @@ def blank_all(evidence: Evidence, coded: Sequence[Feature | Cross]) -> Blanked:
 
 
 def shift(evidence: Evidence, u: Floats) -> Evidence:
-    """Take u from the weights of each table, and add it to the prior."""
+    """Subtract u_j from the weights of each table j, and add the sum of all u_j to the prior."""
     tables = tuple(
         replace(t, by_class=t.by_class - is_told(t.feature, t.counts)[:, None] * own)
         for t, own in zip(evidence, u, strict=True)
@@ -221,7 +224,7 @@ def shift(evidence: Evidence, u: Floats) -> Evidence:
 
 
 def base_totals(evidence: Evidence) -> Floats:
-    """The totals that mean the base rate."""
+    """The totals that correspond to the base rate."""
     rate = np.clip(evidence.base_rate, BOUND, 1 - BOUND)
     return np.asarray(logit(rate)) if evidence.link == "ovr" else contrast(np.log(rate))
 
@@ -232,7 +235,7 @@ def _one_class(evidence: Evidence, c: int) -> Target:
 
 
 def _source(feature: Feature | Cross, coded: Sequence[Feature | Cross]) -> Source:
-    """How a table's level follows from those that rows are coded in."""
+    """The map from the coded levels of a row to its level in a table."""
     names = [known.name for known in coded]
     if feature.name in names:
         return _part(feature, names.index(feature.name), coded)
@@ -249,7 +252,7 @@ def _part(feature: Feature | Cross, place: int, coded: Sequence[Feature | Cross]
 
 
 def _variances(evidence: Evidence, own: Integers) -> Floats:
-    """Of the weights of each table over the training rows, the mean over totals."""
+    """The variance of each table's weights over the training rows, averaged over totals."""
     squares = (t.share @ (t.centred[:, own] ** 2).mean(axis=1) for t in evidence)
     return np.array([*squares])
 
@@ -258,7 +261,10 @@ def _variances(evidence: Evidence, own: Integers) -> Floats:
 
 
 def _find(start: Blanked, rows: Coded, variances: Floats, goal: Floats) -> Floats:
-    """The u of least loss whose sum is the goal; a table whose weights are all equal has none."""
+    """Minimise the loss over u with its sum fixed at `goal`.
+
+    A table whose weights are all equal keeps u = 0.
+    """
     free = variances > 0
     if not free.any():
         return start.u
@@ -274,7 +280,7 @@ def _find(start: Blanked, rows: Coded, variances: Floats, goal: Floats) -> Float
 
 @dataclass(frozen=True)
 class _Look:
-    """What rows say at some u."""
+    """Penalised loss, gradient and Hessian at some u."""
 
     asked: Blanked
     rows: Coded
@@ -288,7 +294,7 @@ class _Look:
 
     @classmethod
     def at(cls, asked: Blanked, rows: Coded, first: Floats, pull: Floats, free: Integers) -> _Look:
-        """One pass."""
+        """Evaluate at `asked.u`, in one pass over the rows."""
         numbers, slopes, bends = rows.sum(asked).arrays
         away = (asked.u - first)[free]
         loss = float(numbers[0]) + 0.5 * float((pull[:, None] * away**2).sum())
@@ -300,7 +306,7 @@ class _Look:
 
     @cached_property
     def step(self) -> Floats:
-        """Newton's, among those that leave the sum of each total as it is."""
+        """The Newton step that leaves the sum of u unchanged in each total."""
         n_free, n_totals = self.gradient.shape
         slopes = self.gradient.T.reshape(len(self.hessians), -1)
         sums: Floats = np.repeat(np.eye(n_totals // len(slopes)), n_free, axis=0)
@@ -309,19 +315,19 @@ class _Look:
 
     @property
     def relative_gradient(self) -> float:
-        """What is left of the gradient along the plane of the sum, over the sum of all slopes."""
+        """The gradient within the plane of constant sum, relative to the sum of absolute slopes."""
         along = self.gradient - self.gradient.mean(axis=0)
         return float(np.abs(along).max() / (self.size + 1e-300))
 
     def moved(self, step: Floats) -> _Look:
-        """What rows say so far away."""
+        """Evaluate after subtracting a step from u."""
         u = self.asked.u.copy()
         u[self.free] -= step
         return _Look.at(replace(self.asked, u=u), self.rows, self.first, self.pull, self.free)
 
 
 def _step_along(hessian: Floats, slope: Floats, sums: Floats) -> Floats:
-    """Newton's step that changes no sum."""
+    """The Newton step under the constraint that `sums.T @ step` is zero."""
     solved = np.linalg.solve(hessian, np.column_stack([slope, sums]))
     own, held = solved[:, 0], solved[:, 1:]
     step: Floats = own - held @ np.linalg.solve(sums.T @ held, sums.T @ own)

@@ -1,7 +1,7 @@
-"""Where the weights of a row stand, and the derivatives of its loss: what a pass looks at.
+"""The design of a fit: the position of each level's weight, and the loss of a row.
 
-Every row has the intercept and a level in each column. The weights of all levels stand in one
-vector, the intercept first. A design holds no rows: it travels to where they are.
+Every row has the intercept and one level in each column. The weights of all levels form one vector,
+the intercept first. A design holds no rows, so it can be sent to the workers that hold them.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from weigh.pickling import by_fields
 
 @dataclass(frozen=True)
 class Target:
-    """What is told: the weight of each class, or of the rest and one class (`of`)."""
+    """A target with classes: the weight of each class, or of the rest and one class (`of`)."""
 
     class_counts: Floats
     of: int | None = None
 
     @property
     def n_classes(self) -> int:
-        """The classes, or the rest and the one."""
+        """The number of classes; two with `of`, the rest and that class."""
         return len(self.class_counts)
 
     @property
@@ -41,12 +41,12 @@ class Target:
 
     @property
     def n_free(self) -> int:
-        """The weights of a level that are free: those of all classes sum to zero."""
+        """The number of free weights of a level: the weights of all classes sum to zero."""
         return self.n_classes - 1
 
     @property
     def n_rows(self) -> float:
-        """The weight of all rows."""
+        """The sum of the weights of all rows."""
         return float(self.class_counts.sum())
 
     def prior(self) -> Floats:
@@ -63,7 +63,7 @@ class Target:
         return np.asarray((block.labels == self.of).view(np.uint8))
 
     def classes(self, block: Block) -> Integers:
-        """The class of each row among all, by which cells are counted."""
+        """The class of each row among all classes, by which cells are counted (ignores `of`)."""
         return block.labels
 
     @property
@@ -86,7 +86,7 @@ class Target:
     noisy: ClassVar[bool] = False
 
     def dispersed(self, noise: float) -> Target:
-        """Classes have no dispersion: the loss is in nats."""
+        """Return the target itself: a target with classes has no dispersion parameter."""
         return self
 
 
@@ -97,25 +97,25 @@ def weigh_rows(block: Block) -> Floats:
 
 @dataclass(frozen=True)
 class Source:
-    """How the level of a column follows from those of one coded feature, or of two.
+    """A map from the levels of one coded feature, or of two, to the level of a column.
 
-    `levels` has an entry for each level of the feature, or each two, and for no level; `size`
-    stands for no level.
+    `levels` has an entry for each level of the feature (or each combination of two levels), and for
+    no level. The entry `size` means no level.
     """
 
     features: tuple[int, ...]
     levels: Integers
     size: int
-    width: int = 1  # the second feature's levels, and no level
+    width: int = 1  # number of levels of the second feature, including no level
 
     @classmethod
     def of(cls, feature: int, size: int) -> Source:
-        """A feature as it is."""
+        """The levels of a feature, unchanged."""
         return cls((feature,), np.arange(size + 1), size)
 
     @classmethod
     def of_cross(cls, cross: Cross, parts: Sequence[Source]) -> Source:
-        """The pairs of the levels of two columns."""
+        """The level of a pair of columns, from the levels of both."""
         left, right = parts
         grid = np.full((left.size + 1, right.size + 1), len(cross.pairs))
         if cross.pairs:
@@ -129,8 +129,9 @@ class Source:
 class Design:
     """The columns of a fit, and the places of their levels.
 
-    Before the places of a column's levels there is one for no level; place 0 is the intercept's. A
-    silent column tells nothing: its rows have no level.
+    A place is an index into the padded vector of weights. Place 0 is the intercept. Each column has
+    one place for no level, followed by the places of its levels. In a silent column all rows are
+    treated as having no level.
 
     >>> design = Design((Source.of(0, 2),))
     >>> block = Block([np.array([0, 1, 2])], np.zeros(3))
@@ -145,33 +146,33 @@ class Design:
 
     @property
     def sizes(self) -> list[int]:
-        """The levels of each column."""
+        """The number of levels of each column."""
         return [source.size for source in self.sources]
 
     @property
     def n_weights(self) -> int:
-        """Of all levels, and the intercept."""
+        """The number of weights: one for each level, and the intercept."""
         return 1 + sum(self.sizes)
 
     @cached_property
     def spans(self) -> tuple[slice, ...]:
-        """Where the weights of each column stand among all weights."""
+        """The slice of each column in the vector of weights."""
         return tuple(slice(a, b) for a, b in pairwise(np.cumsum([1, *self.sizes]).tolist()))
 
     @cached_property
     def starts(self) -> list[int]:
-        """The place for no level of each column; the last is the number of places."""
+        """The place for no level of each column, followed by the number of places."""
         ends: list[int] = np.cumsum([1, *(size + 1 for size in self.sizes)]).tolist()
         return ends
 
     @cached_property
     def kept(self) -> Integers:
-        """The places that have a weight."""
+        """The places that have a weight: all but those for no level."""
         return np.delete(np.arange(self.starts[-1]), self.starts[:-1])
 
     @cached_property
     def _tables(self) -> list[Integers]:
-        """The place of each level that a source can have."""
+        """The place of each entry of a source, by column."""
         tables, kind = [], self.room(0).dtype
         for j, (source, start) in enumerate(zip(self.sources, self.starts, strict=False)):
             known = (source.levels < source.size) & (j not in self.silent)
@@ -179,18 +180,18 @@ class Design:
         return tables
 
     def place(self, block: Block) -> Integers:
-        """Where the weights of each row stand: a line for each column."""
+        """The place of each row's level in each column: one line per column."""
         out = self.room(len(block))
         self.fill(block, 0, out)
         return out
 
     def room(self, n_rows: int) -> Integers:
-        """For the places of so many rows."""
+        """An empty array for the places of `n_rows` rows."""
         kind = np.uint16 if self.starts[-1] < 1 << 16 else np.uint32
         return np.empty((len(self.sources), n_rows), kind)
 
     def fill(self, block: Block, first: int, out: Integers) -> None:
-        """The same, into the columns of an array from `first` on."""
+        """Write the places of a block's rows into the columns of `out`, from `first` on."""
         from weigh.educated import kernels
 
         rows = slice(first, first + len(block))
@@ -202,13 +203,13 @@ class Design:
                 kernels.place_pair(*codes, source.width, table, line[rows])
 
     def pad(self, weights: Floats) -> Floats:
-        """Weights by place, and zero for no level."""
+        """Arrange weights by place, with zero for no level."""
         out = np.zeros((self.starts[-1], weights.shape[1]))
         out[self.kept] = weights
         return out
 
     def unpad(self, sums: Floats) -> Floats:
-        """Sums by place as sums by weight, class by class: rows of places become columns."""
+        """Turn sums by class and place into sums by weight and class."""
         return np.ascontiguousarray(sums[:, self.kept].T)
 
     def totals(self, places: Integers, weights: Floats) -> Floats:
@@ -216,14 +217,14 @@ class Design:
         return add_totals(places, self.pad(weights), 0, places.shape[1])
 
     def index(self, local: Integers) -> Integers:
-        """By place: where each weight stands among some, negative where it does not."""
+        """Arrange by place the index of each weight in a subset; -1 for no level."""
         out = np.full(self.starts[-1], -1, dtype=np.int32)
         out[self.kept] = local
         return out
 
 
 def add_totals(places: Integers, padded: Floats, first: int, n_rows: int) -> Floats:
-    """The sum of the weights of so many rows, those from `first` on."""
+    """The totals of `n_rows` rows from `first` on: each the sum of the row's weights."""
     from weigh.educated.kernels import add_singles, add_weights
 
     out = np.tile(padded[0], (n_rows, 1))
@@ -235,7 +236,7 @@ def add_totals(places: Integers, padded: Floats, first: int, n_rows: int) -> Flo
 
 
 def add_squares(places: Integers, index: Integers, matrix: Floats) -> Floats:
-    """Each row's x' M x: the variance of its total, of the inverse Hessian of some weights."""
+    """Compute x' M x of each row: the variance of its total, if M is the inverse Hessian."""
     from weigh.educated.kernels import sum_squares
 
     out = np.empty(places.shape[1])

@@ -1,4 +1,4 @@
-"""The penalised Hessian in pieces that can be solved with, and their inverse."""
+"""Factors of the penalised Hessian, piece by piece, to solve with and to invert."""
 
 from __future__ import annotations
 
@@ -16,29 +16,31 @@ from weigh.frames import Floats, Integers
 from weigh.newton.descent import add_tied
 
 RIDGES = (0.0, 1e-13, 1e-11, 1e-9)
-"""What is added to the diagonal, relative to it, where rows are so heavy that rounding eats the
-penalty: the steps are then a little short, and end at the same weights."""
+"""Shares of the diagonal that are added to it in turn, until the Cholesky factorisation succeeds.
+
+It fails where the weights of rows are so large that the penalty is lost to rounding. With a ridge
+the Newton steps are a little short, but converge to the same weights."""
 
 
 @dataclass(frozen=True)
 class Dense:
-    """A piece of the Hessian as a matrix: its lower root, with zeros above."""
+    """A dense piece of the Hessian: its lower Cholesky factor, with zeros above the diagonal."""
 
     places: Integers
     factor: Floats
 
     def solve(self, right: Floats) -> Floats:
-        """The inverse times a right side."""
+        """The inverse times a right-hand side."""
         return np.asarray(dpotrs(self.factor, right, lower=True)[0])
 
     @property
     def log_det(self) -> float:
-        """Of the piece."""
+        """The log determinant of the piece."""
         return float(2 * np.log(self.factor.diagonal()).sum())
 
     @cached_property
     def _root(self) -> Floats:
-        """The inverse of the lower root: the covariance is its transpose times itself."""
+        """The inverse of the Cholesky factor: the covariance is its transpose times itself."""
         return np.asarray(dtrtri(self.factor, lower=True)[0])
 
     @cached_property
@@ -55,14 +57,14 @@ class Dense:
         return self.inverse.diagonal()
 
     def spread(self, block: Block) -> float:
-        """The trace of the covariance times S, without the rest of the covariance."""
+        """The trace of the block's covariance times S; the full covariance is not computed."""
         if block.matrix is None:
             own = self._root_of(block)
             return float((own * own).sum())
         return float((self.within(block) * block.matrix).sum())
 
     def within(self, block: Block) -> Floats:
-        """The covariance of the weights of one block, without the rest of the covariance."""
+        """The covariance of the weights of one block; the full covariance is not computed."""
         own = self._root_of(block)
         return np.asarray(own.T @ own)
 
@@ -73,19 +75,19 @@ class Dense:
 
 @dataclass(frozen=True)
 class Diagonal:
-    """A piece of the Hessian that is a diagonal: levels of one feature exclude each other."""
+    """A diagonal piece of the Hessian: levels of one feature exclude each other."""
 
     places: Integers
     entries: Floats
 
     def solve(self, right: Floats) -> Floats:
-        """The inverse times a right side."""
+        """The inverse times a right-hand side."""
         solved: Floats = right / self.entries
         return solved
 
     @property
     def log_det(self) -> float:
-        """Of the piece."""
+        """The log determinant of the piece."""
         return float(np.log(self.entries).sum())
 
     @property
@@ -100,7 +102,7 @@ class Diagonal:
         return np.diag(self.variances)
 
     def spread(self, block: Block) -> float:
-        """The trace of the covariance times S, the identity."""
+        """The trace of the block's covariance times S, which is the identity."""
         return float(self.variances[np.searchsorted(self.places, block.places)].sum())
 
     def within(self, block: Block) -> Floats:
@@ -110,14 +112,14 @@ class Diagonal:
 
 @dataclass(frozen=True)
 class Factor:
-    """The pieces of each class."""
+    """The factored pieces of the penalised Hessian of each class."""
 
     by_class: tuple[tuple[Dense | Diagonal | Dual | Reduced, ...], ...]
 
     def solve(self, right: Floats) -> Floats:
-        """The pieces' inverses times a right side."""
+        """The inverse of every piece times its part of a right-hand side."""
         first = self.by_class[0][0]
-        if isinstance(first, Reduced):  # of all classes at once
+        if isinstance(first, Reduced):  # then so is the first piece of every class
             right = right.copy()
             right[first.places] = first.modes.turned @ right[first.places]
         out = np.empty_like(right)
@@ -130,7 +132,7 @@ class Factor:
 
     @property
     def log_det(self) -> float:
-        """Of all pieces together."""
+        """The log determinant of all pieces together."""
         return sum(piece.log_det for pieces in self.by_class for piece in pieces)
 
     def spread(self, block: Block) -> float:
@@ -142,32 +144,32 @@ class Factor:
         """The covariance of the weights of a block, class by class."""
         own = self._homes[block.places[0]]
         pieces = [by_piece[own] for by_piece in self.by_class]
-        assert not any(isinstance(piece, Reduced) for piece in pieces)  # which overlook a part
+        assert not any(isinstance(piece, Reduced) for piece in pieces)  # they ignore covariances
         return [piece.within(block) for piece in pieces]  # type: ignore[union-attr]
 
     @cached_property
     def _homes(self) -> dict[int, int]:
-        """The piece of each weight: the same for all classes."""
+        """The number of the piece of each weight, the same for all classes."""
         pieces = enumerate(self.by_class[0])
         return {place: own for own, piece in pieces for place in piece.places.tolist()}
 
 
 def make_dense(hessian: Floats, prior: Prior, scales: Floats, places: Integers) -> Dense:
     """Add the penalty to a piece of the Hessian, and factor it."""
-    whole = hessian.T.copy("F")  # symmetric: as LAPACK likes it, without a turn
+    whole = hessian.T.copy("F")  # symmetric, so the transpose is in LAPACK's order at no cost
     prior.add_to(whole, scales, places)
     return Dense(places, _root(whole))
 
 
 def make_reduced(hessian: Floats, rest: Floats, modes: Modes, scales: Floats) -> Reduced:
-    """Add the penalty to the Hessian of modes, those that share a matrix and the rest."""
+    """Add the penalty to the Hessian in modes: to the shared matrix and to the other modes."""
     whole, penalty = hessian.copy("F"), modes.penalty(scales)
     whole[np.diag_indices_from(whole)] += penalty[modes.kept]
     return Reduced(modes, _root(whole), rest + penalty[modes.rest])
 
 
 def _root(whole: Floats) -> Floats:
-    """The lower root."""
+    """The lower Cholesky factor."""
     for ridge in RIDGES:
         firm = whole.copy("F") if ridge < RIDGES[-1] else whole
         firm[np.diag_indices_from(firm)] *= 1 + ridge
@@ -178,7 +180,7 @@ def _root(whole: Floats) -> Floats:
 
 
 def make_diagonal(entries: Floats, prior: Prior, scales: Floats, places: Integers) -> Diagonal:
-    """The same for categories that stand apart, whose penalty is a diagonal too."""
+    """Add the penalty to a diagonal piece: independent categories, whose penalty is diagonal."""
     whole = entries.copy()
     for b in prior.numbers(places):
         whole[prior.blocks[b].places - places[0]] += scales[b]
@@ -187,9 +189,9 @@ def make_diagonal(entries: Floats, prior: Prior, scales: Floats, places: Integer
 
 @dataclass(frozen=True)
 class Curvature:
-    """Class by class: the block of the weights that share one matrix, and the diagonal.
+    """The Hessian of the loss, by class: the joint weights' dense block, and the diagonal of all.
 
-    `across` has the block of each two classes, where a pass gave them.
+    `across` has the blocks between two classes, if the pass computed them.
     """
 
     joint: tuple[Floats, ...]
@@ -198,7 +200,7 @@ class Curvature:
 
     @classmethod
     def of(cls, look: Look, diagonals: Floats, tables: Floats, ties: Integers | None) -> Curvature:
-        """What a look has found; weights whose ties are equal are one."""
+        """The curvature from the sums of a pass; weights with equal ties count as one weight."""
         entries = np.ascontiguousarray(look.view.design.unpad(diagonals))
         found = {}
         by_pair = tables.T if look.side_by_side else tables
@@ -209,7 +211,7 @@ class Curvature:
         return cls(joint, add_tied(entries[:, :n], ties), found)
 
     def beside(self, hessian: Floats, ties: Integers | None) -> Curvature:
-        """With the Hessian of other rows: class by weight by class by weight, none of them tied."""
+        """Add the Hessian of other rows (class by weight by class by weight, before ties)."""
 
         def own(k: int, other: int) -> Floats:
             block = hessian[k, :, other]
@@ -223,7 +225,7 @@ class Curvature:
         return Curvature(tuple(joint), diagonal, across)
 
     def bend(self, direction: Floats) -> Floats:
-        """The whole Hessian times a direction, where there is no weight beside the joint ones."""
+        """The whole Hessian times a direction, if all weights are joint ones."""
         bent = np.column_stack([own @ direction[:, k] for k, own in enumerate(self.joint)])
         for (k, other), block in self.across.items():
             bent[:, k] += block @ direction[:, other]

@@ -1,4 +1,4 @@
-"""What one pass over the rows gives: sums at each place, and in the table of each two columns."""
+"""Sums over the rows from one pass: by place, and by cell of the table of each two columns."""
 
 from __future__ import annotations
 
@@ -20,22 +20,25 @@ from weigh.pickling import by_fields
 
 @dataclass(frozen=True)
 class Strip:
-    """The tables of one column with each before it: where each begins, and its width."""
+    """The tables of one column with each column before it: where each begins, and its width."""
 
     columns: Integers
     starts: Integers
     widths: Integers
     height: int
-    origins: Integers  # the cells that places 0 and 0 would have
+    origins: Integers  # index of the cell that places 0 and 0 would have
 
 
 @dataclass(frozen=True)
 class Tables:
-    """The tables of some columns with each before them, one after the other in one array."""
+    """Tables of two columns, one after the other in one array.
+
+    Each of the `later` columns has a table with every column before it.
+    """
 
     design: Design
     columns: tuple[int, ...]
-    later: tuple[int, ...]  # of the columns
+    later: tuple[int, ...]  # a subset of the columns
 
     @cached_property
     def _widths(self) -> Integers:
@@ -50,11 +53,11 @@ class Tables:
 
     @property
     def size(self) -> int:
-        """Of all tables."""
+        """The number of cells of all tables."""
         return int(self._ends[-1])
 
     def strip(self, b: int) -> Strip:
-        """Of one of the later columns."""
+        """The strip of one of the later columns."""
         i, start = self.columns.index(b), self._ends[self.later.index(b)]
         columns, widths = np.array(self.columns[:i], dtype=np.intp), self._widths[:i]
         height, at = int(self._widths[i]), np.array(self.design.starts)
@@ -64,17 +67,17 @@ class Tables:
 
 @dataclass(frozen=True)
 class Seen:
-    """Some rows as places, and the derivatives of their loss: class by row."""
+    """The places of some rows, and the derivatives of their loss (by class and row)."""
 
     places: Integers
     weight: Floats
     slope: Floats
     curvature: Floats
     probability: Floats | None
-    losses: Floats  # of some rows after the other
+    losses: Floats  # sums over consecutive groups of rows
 
     def bends(self, k: int, other: int) -> Floats:
-        """The second derivative of each row's loss in two totals."""
+        """The second derivative of each row's loss with respect to totals k and other."""
         if k == other:
             return np.asarray(self.curvature[k])
         assert self.probability is not None
@@ -83,7 +86,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class View:
-    """Rows looked at with some weights."""
+    """Evaluate the loss of rows at some weights."""
 
     design: Design
     target: Target | Numbers
@@ -92,7 +95,7 @@ class View:
     __reduce__ = by_fields
 
     def see(self, block: Block) -> Seen:
-        """Places and derivatives, on threads."""
+        """Compute the places and derivatives of a block's rows, on threads."""
         shape, starts = (self.target.n_totals, len(block)), range(0, len(block), engine.BLOCK)
         places, weight, padded = self.design.room(len(block)), weigh_rows(block), self._padded
         many, losses = self.target.n_totals > 1, np.zeros(len(starts))
@@ -114,7 +117,7 @@ class View:
         return Seen(places, weight, slope, curvature, probability, losses)
 
     def moments(self, block: Block, places: Integers) -> Moments:
-        """Of a block whose places are known."""
+        """Compute loss, slope and curvature of a block whose places are known."""
         totals = self.design.totals(places, self.weights)
         return self.target.moments(totals, self.target.labels(block), weigh_rows(block))
 
@@ -127,30 +130,31 @@ class View:
 class Look(Pile):
     """The statistic at some weights: loss, gradient and Hessian.
 
-    The Hessian between two columns is their table of co-occurrence, each row worth its curvature;
-    within a column it is a diagonal. `across` asks for those of two classes too.
+    The Hessian between two columns is their table of co-occurrence, with each row weighted by its
+    curvature. Within a column it is diagonal. With `across`, the blocks between two classes are
+    computed too.
     """
 
     view: View
-    columns: tuple[int, ...]  # whose tables are wanted
+    columns: tuple[int, ...]  # whose tables are computed
     across: bool = False
 
     __reduce__ = by_fields
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
-        """Each class with itself, then each two."""
+        """The pairs of classes with a Hessian: each class with itself, then each two."""
         n = self.view.target.n_totals
         own = [(k, k) for k in range(n)]
         return [*own, *combinations(range(n), 2)] if self.across else own
 
     @cached_property
     def tables(self) -> Tables:
-        """Of each two columns."""
+        """The layout of the tables of each two columns."""
         return Tables(self.view.design, self.columns, self.columns)
 
     def begin(self) -> Sums:
-        """Loss and the size of slopes; slopes and curvatures by place; tables."""
+        """Zeros for: loss and sum of absolute slopes; slopes and curvatures by place; tables."""
         n_places, n_pairs = self.view.design.starts[-1], len(self.pairs)
         slopes = np.zeros((self.view.target.n_totals, n_places))
         diagonals = np.zeros((n_pairs, n_places))
@@ -160,11 +164,11 @@ class Look(Pile):
 
     @property
     def side_by_side(self) -> bool:
-        """Whether the numbers of all classes stand side by side in each cell."""
+        """Whether each cell stores the values of all classes next to each other."""
         return self.view.target.n_totals > 1 and not self.across
 
     def add(self, block: Block, total: Sums) -> None:
-        """One array after the other, each on threads by column."""
+        """Add a block's rows to one array after the other, each on threads by column."""
         numbers, slopes, diagonals, tables = total.arrays
         seen = self.view.see(block)
         for loss in seen.losses:
@@ -200,7 +204,7 @@ class Look(Pile):
 
 @dataclass(frozen=True)
 class Weighed:
-    """The statistic of the weight of rows at each place."""
+    """The statistic that sums the weight of rows by place."""
 
     design: Design
 
@@ -218,10 +222,10 @@ class Weighed:
 
 @dataclass(frozen=True)
 class Bend:
-    """The statistic of a product with the Hessian: what a change of weights adds to slopes.
+    """The statistic of a Hessian-vector product: how a change of weights changes the slopes.
 
-    Where rows carry numbers these are their curvature, or the probability of each class, from the
-    first product at the same weights on.
+    If a block can cache numbers (`carry`), the first product stores each row's curvature, or the
+    probability of each class. Later products at the same weights reuse them.
     """
 
     view: View
@@ -243,7 +247,7 @@ class Bend:
         return Sums((np.ascontiguousarray(out.T),))
 
     def _bends(self, block: Block, places: Integers) -> Floats:
-        """What the second derivatives follow from."""
+        """The curvature of each row, or the probability of each class."""
         carry = block.carry
         if carry is not None and carry.done[0] == self._mark:
             return carry.values
@@ -255,6 +259,6 @@ class Bend:
 
     @cached_property
     def _mark(self) -> int:
-        """A number for the weights; seven bytes, so that it is not negative."""
+        """A hash of the weights, of seven bytes so that it is not negative."""
         seven = hashlib.blake2b(self.view.weights.tobytes(), digest_size=7).digest()
         return int.from_bytes(seven, "little")

@@ -1,12 +1,12 @@
-"""What is thought of the weights before the data: Gaussian, each block with a scale of its own.
+"""The Gaussian prior of the weights, in which each block of weights has its own scale.
 
     - ln p(w) = 1/2 sum_b scale_b w_b' S_b w_b + terms without w
 
-Categories, special codes and missing are independent: S is the identity. Intervals and ordered
-categories are the sum of a line, a smooth curve and a walk, whose steps are independent; along a
-pair, a walk alone. S is scaled so that the mean variance of a weight
-is 1/scale however many levels there are. Only differences are known, so the mean over the rows is
-kept at zero; the intercept takes what is left.
+Categories, special codes and missing values are independent: S is the identity. Bins and ordered
+categories are the sum of a line, a smooth curve and a random walk; along a pair, of a random walk
+only. S is normalised so that the mean variance of a weight is 1/scale for any number of levels. A
+random walk has a prior for differences only, so the mean of its weights over the rows is held at
+zero; the intercept takes the mean.
 """
 
 from __future__ import annotations
@@ -21,49 +21,49 @@ from weigh.bins import Cross, Feature
 from weigh.frames import Floats, Integers
 
 LEVEL, WALK, PAIRS = 0.3, 0.1, 0.03
-"""The variance expected before the data: of a level, of a walk, of a pair."""
+"""Prior guess of the variance of the weights of independent levels, random walks and pairs."""
 
 DENSE = 512
-"""A cross of more pairs takes them for independent."""
+"""In a pair with more cells than this, the cells are independent."""
 
 ROUGH = 0.1
-"""A pair of intervals keeps this share of independence beside the walk along both."""
+"""Precision of independent weights that is added to that of a random walk along part of a pair."""
 
 FEWEST = 3
-"""Fewer intervals are a walk."""
+"""With fewer bins than this, the prior is a random walk only."""
 
 ROUNDING = 1e-9
-"""A line or curve of less variance is rounding: too few intervals have rows."""
+"""A line or curve whose mean variance is below this is left out: too few bins have rows."""
 
 HELD, FAST = 10.0, 1e12
-"""How strongly the mean of a walk is held at zero, relative to the weight of its rows; and the
-weights of a feature that tells nothing."""
+"""Precision that holds the mean of a random walk at zero, relative to the weight of its rows; and
+that of each weight of a feature without information."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """Weights that share a scale; without a matrix they are independent."""
+    """Weights that share a scale, with S = `matrix`; without a matrix they are independent."""
 
     places: Integers
     rank: int
     matrix: Floats | None = None
-    variance: float = LEVEL  # expected before the data: about 1/scale
-    firmness: float = 1.0  # the least precision of a level given all others, at scale 1
+    variance: float = LEVEL  # prior guess of 1/scale
+    firmness: float = 1.0  # least precision of a level given all others, at scale 1
     of_pair: bool = False
 
     def apply(self, own: Floats) -> Floats:
-        """S times the weights at its places."""
+        """S times `own`, the weights at the block's places."""
         return own if self.matrix is None else np.asarray(self.matrix @ own)
 
     def norm(self, weights: Floats) -> float:
-        """W' S w, summed over classes."""
+        """The quadratic form w' S w, summed over classes."""
         own = weights[self.places]
         return float((own * self.apply(own)).sum())
 
 
 @dataclass(frozen=True)
 class Centre:
-    """A mean over rows that is held at zero: strength/2 (shares' w)^2."""
+    """A penalty that holds a mean over rows at zero: strength/2 (shares' w)^2."""
 
     places: Integers
     shares: Floats
@@ -72,7 +72,7 @@ class Centre:
 
 @dataclass(frozen=True)
 class Prior:
-    """The blocks of all features, and the means that are held."""
+    """The blocks of all features, and the means that are held at zero."""
 
     blocks: tuple[Block, ...]
     centres: tuple[Centre, ...]
@@ -92,7 +92,7 @@ class Prior:
 
     @cached_property
     def _sparse(self) -> tuple[csr_array, csr_array]:
-        """All S in one matrix, and the shares of each centre in a line."""
+        """All S in one sparse matrix, and one line of shares for each centre."""
         size = self._last + 1
         rows, columns, values = [], [], []
         for block in self.blocks:
@@ -110,7 +110,7 @@ class Prior:
         return every, _sparse(lines, places, shares, (len(self.centres), size))
 
     def add_to(self, hessian: Floats, scales: Floats, places: Integers) -> None:
-        """Add the penalty's own Hessian to that of some of the weights."""
+        """Add the Hessian of the penalty to the Hessian of the weights at `places`."""
         local = np.full(max(places[-1], self._last) + 1, -1)
         local[places] = np.arange(len(places))
         for b in self.numbers(places):
@@ -128,12 +128,12 @@ class Prior:
                 hessian[np.ix_(at, at)] += centre.strength * outer
 
     def is_diagonal(self, places: Integers) -> bool:
-        """Whether the weights of a feature are independent of each other."""
+        """Whether the prior makes the weights of a feature independent of each other."""
         own = (self.blocks[b] for b in self.numbers(places))
         return not self.held(places) and all(block.matrix is None for block in own)
 
     def numbers(self, places: Integers) -> range:
-        """Those of the blocks that begin between the first and the last of some places."""
+        """The numbers of the blocks that begin between the first and the last of some places."""
         return range(*np.searchsorted(self._firsts[0], [places[0], places[-1] + 1]).tolist())
 
     def held(self, places: Integers) -> tuple[Centre, ...]:
@@ -143,7 +143,7 @@ class Prior:
 
     @cached_property
     def _firsts(self) -> tuple[Integers, Integers]:
-        """Where blocks and centres begin, in order."""
+        """The first places of the blocks and of the centres, in order."""
         starts = ([int(own.places[0]) for own in both] for both in (self.blocks, self.centres))
         blocks, centres = map(np.array, starts)
         return blocks, centres
@@ -164,7 +164,7 @@ def _sparse(
 def prior_of(
     feature: Feature | Cross, counts: Floats, start: int
 ) -> tuple[list[Block], list[Centre]]:
-    """The blocks of a feature whose weights begin at `start`."""
+    """The blocks and centres of a feature whose weights begin at `start`."""
     places = start + np.arange(len(feature.levels))
     if is_silent(counts):
         return [], [Centre(place, np.ones(1), FAST) for place in places[:, None]]
@@ -184,33 +184,33 @@ def prior_of(
 
 
 def _firmness(precision: Floats, rows: Floats) -> float:
-    """The least precision of a level given all others, of those with at most half of the rows."""
+    """The least precision of a level given all others, among levels with at most half the rows."""
     return float(precision.diagonal()[2 * rows <= rows.sum()].min())
 
 
 def is_silent(counts: Floats) -> bool:
-    """Whether a feature tells nothing: no more than one of its levels has rows."""
+    """Whether a feature has no information: at most one of its levels has rows."""
     return int(counts.any(axis=1).sum()) < 2
 
 
 def count_intervals(feature: Feature | Cross) -> int:
-    """How many of a feature's levels are a walk: intervals or ordered categories, first of all."""
+    """The number of a feature's ordered levels: bins or ordered categories, which come first."""
     return 0 if isinstance(feature, Cross) else feature.n_in_order
 
 
 def is_told(feature: Feature | Cross, counts: Floats) -> Integers:
-    """The levels that rows or neighbours tell about; a code that never occurs is not known."""
+    """Whether each level is estimated, from its rows or its neighbours; others are not known."""
     return counts.any(axis=1) | (np.arange(len(counts)) < count_intervals(feature))
 
 
 def _hold_mean(places: Integers, rows: Floats) -> Centre:
-    """A walk's mean over the rows; over the intervals where none of them has any."""
+    """Hold the mean of ordered levels over the rows at zero; without rows, over the levels."""
     heavy = rows if rows.any() else np.ones(len(rows))
     return Centre(places, heavy / heavy.sum(), HELD * max(float(rows.sum()), 1.0))
 
 
 def walk(n: int) -> Floats:
-    """The precision of a walk of n steps, of mean variance one about its mean.
+    """The precision of a random walk over n levels, with a mean variance of one about its mean.
 
     >>> S = walk(4)
     >>> round(float(np.trace(np.linalg.pinv(S))) / 4, 12)
@@ -222,12 +222,12 @@ def walk(n: int) -> Floats:
 
 
 def curve(rows: Floats) -> Floats:
-    """The precision of a line, a smooth curve and a walk together, of mean variance one.
+    """The precision of a line plus a smooth curve plus a random walk, of mean variance one.
 
-    Each has a third of the variance, or half where two distinct ranks leave no curve. Line and
-    curve (a walk of slopes, less its line) are those of the ranks of rows, so that an interval with
-    many rows is far from its neighbours; the walk takes one step from each interval to the next.
-    Their means are zero.
+    Each has a third of the variance, or half where two distinct ranks leave no room for a curve.
+    Line and curve (an integrated random walk without its linear part) are functions of the mean
+    rank of the rows in a bin, so a bin with many rows is far from its neighbours. The random walk
+    takes one step from each bin to the next. The means of all three are zero.
 
     >>> S = curve(np.array([9.0, 1.0, 1.0, 1.0]))
     >>> round(float(np.trace(np.linalg.pinv(S))) / 4, 12)
@@ -241,7 +241,7 @@ def curve(rows: Floats) -> Floats:
 
 @lru_cache(maxsize=1024)
 def _curve(shares: bytes) -> Floats:
-    """The precision for intervals that rows reach up to these shares, which many columns have."""
+    """The precision for bins that end at these shares of the rows, the same for many columns."""
     ends = np.frombuffer(shares)
     n, ranks = len(ends), 0.5 * (ends + np.append(0.0, ends[:-1]))
     straight = np.column_stack([np.ones(n), ranks])
@@ -262,14 +262,14 @@ def _curve(shares: bytes) -> Floats:
 
 
 def _without(basis: Floats, covariance: Floats) -> Floats:
-    """The covariance of what least squares on a basis leave."""
+    """The covariance of the residuals of least squares on a basis."""
     sides = np.linalg.qr(basis)[0]
     left = covariance - sides @ (sides.T @ covariance)
     return np.asarray(left - (left @ sides) @ sides.T)
 
 
 def _pair_block(cross: Cross, start: int) -> Block:
-    """Pairs that lie side by side along intervals are alike; others are independent."""
+    """The block of a pair: cells with adjacent bins are correlated, others are independent."""
     cells, places = np.array(cross.pairs), start + np.arange(len(cross.pairs))
     if len(places) > DENSE or not any(map(count_intervals, cross.parts)):
         return Block(places, len(places), None, PAIRS, of_pair=True)
@@ -281,7 +281,7 @@ def _pair_block(cross: Cross, start: int) -> Block:
 
 
 def _along(part: Feature) -> Floats:
-    """How the weights along one part of a pair vary together."""
+    """The covariance of the weights along one feature of a pair."""
     n = len(part.levels)
     precision, n_walk = np.eye(n), count_intervals(part)
     if n_walk > 1:
