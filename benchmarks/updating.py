@@ -2,11 +2,13 @@
 
     WEIGH_DATA=... python -m benchmarks.updating --folds 2 --sets telco compas
 
-The training rows of each of five folds are split in two. `EducatedNB` is fitted to the first half
-and updated with the second; each half is fitted with the cut points of the first and both are
-merged; and one model is fitted to all rows, with the same pairs, or none for the merged models.
-Losses are those of hold-out rows, in bits. The last columns say how far probabilities are from
-those of the joint fit.
+The training rows of each of five folds are split in two, at random and several times (`--splits`):
+one split says little, because the cut points of half of a few hundred rows are a matter of chance.
+`EducatedNB` is fitted to the first half and updated with the second; each half is fitted with the
+cut points of the first and both are merged; and one model is fitted to all rows, with its own cut
+points and pairs, or with those of the first half (`same levels`); the merged models have no pairs.
+Losses are those of hold-out rows, in bits, over all splits; `from` and `to` are those of single
+splits. The last columns say how far probabilities are from those of the joint fit.
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ class Told:
 
     y: Floats
     ways: dict[str, Floats]
+    splits: int = 1
 
     def loss(self, way: str) -> float:
         """The mean loss in bits."""
@@ -45,36 +48,53 @@ class Told:
         """By which share a loss is above another."""
         return self.loss(way) / self.loss(other) - 1
 
+    def range(self, way: str, other: str) -> str:
+        """The smallest and the largest of these shares, of one split each."""
+        parts = [np.split(a, self.splits) for a in (self.y, self.ways[way], self.ways[other])]
+        found = [
+            Told(y, {way: own, other: beside}).excess(way, other)
+            for y, own, beside in zip(*parts, strict=True)
+        ]
+        return f"{min(found):+.2%} {max(found):+.2%}"
+
     def distance(self, way: str, other: str) -> float:
         """The mean difference of probabilities, taken as positive."""
         return float(np.abs(self.ways[way] - self.ways[other]).mean())
 
 
-def measure(problem: Problem, n_folds: int) -> Told:
-    """All ways on some folds of a set."""
+def measure(problem: Problem, n_folds: int, n_splits: int) -> Told:
+    """All ways on some folds of a set, the rows of each split after those of the one before."""
     found: list[dict[str, Floats]] = []
-    for fold in range(n_folds):
-        train, rest = problem.folds != fold, problem.folds == fold
-        told = _fold(problem.X[train], problem.y[train], problem.X[rest])
-        found.append(told | {"y": problem.y[rest]})
+    joint = [_fit_jointly(problem, fold) for fold in range(n_folds)]
+    for split in range(n_splits):
+        for fold in range(n_folds):
+            train, rest = problem.folds != fold, problem.folds == fold
+            told = _fold(problem.X[train], problem.y[train], problem.X[rest], split)
+            found.append(joint[fold] | told | {"y": problem.y[rest]})
     joined = {name: np.concatenate([one[name] for one in found]) for name in found[0]}
-    return Told(joined.pop("y"), joined)
+    return Told(joined.pop("y"), joined, n_splits)
 
 
-def _fold(X: Any, y: Floats, rest: Any) -> dict[str, Floats]:
-    half = np.random.default_rng(0).random(len(y)) < 0.5
+def _fit_jointly(problem: Problem, fold: int) -> dict[str, Floats]:
+    train, rest = problem.folds != fold, problem.X[problem.folds == fold]
+    models = {"joint": weigh.EducatedNB(), "no pairs": weigh.EducatedNB(pairs=0)}
+    X, y = problem.X[train], problem.y[train]
+    return {name: m.fit(X, y).predict_proba(rest)[:, 1] for name, m in models.items()}
+
+
+def _fold(X: Any, y: Floats, rest: Any, split: int) -> dict[str, Floats]:
+    half = np.random.default_rng(split).random(len(y)) < 0.5
     first, second = (X[half], y[half]), (X[~half], y[~half])
     old = weigh.EducatedNB().fit(*first)
     pairs: Any = [pair.columns for pair in old.pairs_] or 0
-    plain = weigh.EducatedNB(pairs=0).fit(*first)
-    south = weigh.EducatedNB(pairs=0, bins=weigh.cut_points(plain)).fit(*second)
+    plain = old if pairs == 0 else weigh.EducatedNB(pairs=0).fit(*first)
+    cuts = weigh.cut_points(plain)
+    south = weigh.EducatedNB(pairs=0, bins=cuts).fit(*second)
     models = {
         "first half": old,
         "updated": weigh.update(weigh.summarise(old, *first), *second),
-        "joint": weigh.EducatedNB().fit(X, y),
-        "same pairs": weigh.EducatedNB(pairs=pairs).fit(X, y),
+        "same levels": weigh.EducatedNB(pairs=pairs, bins=cuts).fit(X, y),
         "merged": weigh.summarise(plain, *first).merge(weigh.summarise(south, *second)),
-        "no pairs": weigh.EducatedNB(pairs=0).fit(X, y),
     }
     return {name: model.predict_proba(rest)[:, 1] for name, model in models.items()}
 
@@ -83,10 +103,12 @@ FIGURES: tuple[tuple[str, Callable[[Told], str]], ...] = (
     ("joint, bits", lambda told: f"{told.loss('joint'):.4f}"),
     ("first half", lambda told: f"{told.excess('first half', 'joint'):+.2%}"),
     ("updated", lambda told: f"{told.excess('updated', 'joint'):+.2%}"),
-    ("updated, same pairs", lambda told: f"{told.excess('updated', 'same pairs'):+.2%}"),
+    ("from, to", lambda told: told.range("updated", "joint")),
+    ("against same levels", lambda told: f"{told.excess('updated', 'same levels'):+.2%}"),
     ("mean difference of p", lambda told: f"{told.distance('updated', 'joint'):.4f}"),
     ("no pairs, bits", lambda told: f"{told.loss('no pairs'):.4f}"),
     ("merged", lambda told: f"{told.excess('merged', 'no pairs'):+.2%}"),
+    ("from, to", lambda told: told.range("merged", "no pairs")),
     ("mean difference of p", lambda told: f"{told.distance('merged', 'no pairs'):.4f}"),
 )
 
@@ -96,13 +118,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", nargs="+", default=SETS)
     parser.add_argument("--folds", type=int, default=FOLDS)
+    parser.add_argument("--splits", type=int, default=3)
     asked = parser.parse_args()
     hold_to_one_thread()
     warnings.simplefilter("ignore")
     print(f"{'set':<10}{'rows':>8}" + "".join(f"{name:>22}" for name, *_ in FIGURES))
     for name in asked.sets:
         problem = prepare(name)
-        told = measure(problem, asked.folds)
+        told = measure(problem, asked.folds, asked.splits)
         figures = "".join(f"{tell(told):>22}" for _, tell in FIGURES)
         print(f"{name:<10}{len(problem.y):>8,}{figures}", flush=True)
 
