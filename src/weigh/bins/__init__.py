@@ -1,9 +1,10 @@
 """Turn the values of a column into levels: categories, intervals, special codes, missing.
 
 labels        text of levels; intervals read as whole numbers if training had no others
-levels        `Feature`: the list of levels of a column, and the level of any value
+named_levels  the list of levels of a column, and their names
+levels        `Feature`: the same, and the level of any value
 conditions    kinds of values; rules from a value to its level, which exports translate;
-                            questions asked only if another feature has certain levels
+              questions asked only if another feature has certain levels
 uniting       merge the levels of two parts of the data
 crosses       two features joined into one, whose levels are pairs of levels
 cuts          cut points of numbers: Fayyad & Irani (1993), quantiles, given points

@@ -6,28 +6,16 @@ A `Feature` lists the levels and finds the level of any value. Cut points come f
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 
 from weigh import few
-from weigh.bins.conditions import Ask, Condition, Kind, list_conditions
-from weigh.bins.labels import (
-    BINARY,
-    EXACT,
-    OTHER,
-    Interval,
-    Joined,
-    Level,
-    Notation,
-    hold_whole_numbers,
-    label,
-    name_lower_ends,
-)
+from weigh.bins.conditions import Condition, Kind, list_conditions
+from weigh.bins.labels import label
+from weigh.bins.named_levels import NamedLevels, first_of_each_type
 from weigh.bins.uniting import unite_features
 from weigh.errors import ParameterError
 from weigh.frames import (
@@ -57,7 +45,7 @@ class Placed:
 
 
 @dataclass(frozen=True)
-class Feature:
+class Feature(NamedLevels):
     """The levels of one feature: intervals, categories or special codes, other, then missing.
 
     `other` holds the kinds of the values that share the level `other`; if empty, there is no such
@@ -66,6 +54,7 @@ class Feature:
     level; if empty, each has its own. A `left` feature has intervals that include their lower
     limit: its `cuts` are the next floats below those in its labels.
 
+    >>> from dataclasses import replace
     >>> from weigh.frames import Numbers
     >>> age = Feature("age", values=(-1,), cuts=(18.0, 65.0), has_missing=True)
     >>> age.labels
@@ -80,35 +69,7 @@ class Feature:
     ('East', 'North or South')
     """
 
-    name: str
-    values: tuple[Value, ...] = ()
-    cuts: tuple[float, ...] | None = None
-    has_missing: bool = False
-    skip_missing: bool = False
-    in_order: bool = False  # values keep the given order: the tokens of a model of documents
-    other: tuple[Kind, ...] = ()
-    whole: bool = False
-    ordered: bool = False  # ordinal categories, such as S, M, L
-    groups: tuple[int, ...] = ()
-    asked: tuple[Ask, ...] = ()  # the question is asked only if all of these hold
-    left: bool = False  # intervals include their lower limit, the next float above each of `cuts`
-    binary: bool = False
-    title: str = field(default="", compare=False)  # display name, instead of the name
-    texts: tuple[tuple[str, str], ...] = field(default=(), compare=False)  # of some labels
-
-    verb: ClassVar[str] = "="
-
     __reduce__ = by_fields
-
-    @property
-    def is_numeric(self) -> bool:
-        """Whether the feature's levels are intervals."""
-        return self.cuts is not None
-
-    @property
-    def cut_points(self) -> tuple[float, ...]:
-        """The cut points as labels show them; if `left`, the next floats above `cuts`."""
-        return name_lower_ends(self.cuts or ()) if self.left else self.cuts or ()
 
     @property
     def parts(self) -> tuple[Feature, ...]:
@@ -121,134 +82,9 @@ class Feature:
         return (self, *(ask.feature for ask in self.asked))
 
     @cached_property
-    def levels(self) -> tuple[Level, ...]:
-        """The levels: `Interval`s, categories or special codes, `OTHER`, and None for missing."""
-        other, missing = (OTHER,) if self.other else (), (None,) if self.has_missing else ()
-        return (*self._intervals, *self._categories, *other, *missing)
-
-    @cached_property
-    def _categories(self) -> tuple[Value | Joined, ...]:
-        """Categories or special codes; the categories of a group are one `Joined`."""
-        if not self.groups:
-            return self.values
-        own: list[list[Value]] = [[] for _ in range(max(self.groups) + 1)]
-        for value, group in zip(self.values, self.groups, strict=True):
-            own[group].append(value)
-        return tuple(values[0] if len(values) == 1 else Joined((*values,)) for values in own)
-
-    @property
-    def joined(self) -> tuple[Value | Joined, ...]:
-        """The categories of each level, if some share a level; else empty."""
-        return self._categories if self.groups else ()
-
-    @property
-    def n_categories(self) -> int:
-        """Number of levels that are categories or special codes; a group counts once."""
-        return len(self._categories)
-
-    @property
-    def places(self) -> tuple[int, ...]:
-        """Index of the level of each category or special code."""
-        return self.groups or (*range(self.n_intervals, self.n_intervals + len(self.values)),)
-
-    @property
-    def no_level(self) -> int:
-        """Index that means "no level": the number of levels."""
-        return len(self.levels)
-
-    @property
-    def missing_place(self) -> int:
-        """Index of missing values: the last level, or `no_level` if missing is not a level."""
-        return self.no_level - self.has_missing
-
-    @property
-    def rest(self) -> int:
-        """Index of a value without its own level: that of `other`, or `no_level`."""
-        return len(self._categories) if self.other else self.no_level
-
-    @cached_property
     def conditions(self) -> tuple[Condition, ...]:
         """Tests that assign a value to its level; the first that holds decides."""
         return list_conditions(self)
-
-    @cached_property
-    def kinds(self) -> frozenset[Kind]:
-        """The kinds of the values seen in training; empty if the column had no values."""
-        if self.is_numeric:
-            return frozenset({Kind.NUMBERS})
-        return frozenset((*map(Kind.of, _first_of_each_type(self.values)), *self.other))
-
-    @property
-    def kind(self) -> Kind:
-        """The kind of the column's values."""
-        return Kind.of_all(self.kinds)
-
-    @cached_property
-    def labels(self) -> tuple[str, ...]:
-        """The levels as text; a category that reads like another level is quoted."""
-        return self.named(EXACT)
-
-    @property
-    def cut_labels(self) -> tuple[str, ...]:
-        """The levels as text, with intervals written by their cut points, not by whole numbers."""
-        return replace(self, whole=False).labels
-
-    @property
-    def range_labels(self) -> tuple[str, ...]:
-        """The levels as text, with 0 and 1 as the ranges `<= 0` and `>= 1`."""
-        return replace(self, binary=False).labels
-
-    @property
-    def shown(self) -> str:
-        """The display name: the title if there is one, else the name."""
-        return self.title or self.name
-
-    def spelt(self, notation: Notation) -> tuple[str, ...]:
-        """The levels as displayed: the user's texts where given, else in the notation."""
-        own = dict(self.texts)
-        if not own:
-            return self.labels if notation is EXACT else self.named(notation)
-        keys = zip(self.labels, self.cut_labels, self.range_labels, strict=True)
-        shown = zip(self.named(notation), keys, strict=True)
-        return tuple(next((own[key] for key in every if key in own), text) for text, every in shown)
-
-    def named(self, notation: Notation) -> tuple[str, ...]:
-        """The levels as text, with intervals in the given notation."""
-        texts = [*self._name_intervals(notation), *map(label, self.levels[self.n_intervals :])]
-        if len(set(texts)) < len(texts):
-            twice = {text for text, n in Counter(texts).items() if n > 1}
-            texts = [
-                f'"{text}"' if text in twice and isinstance(level, str) else text
-                for text, level in zip(texts, self.levels, strict=True)
-            ]
-        return tuple(texts)
-
-    @property
-    def n_intervals(self) -> int:
-        """Number of intervals; they are the first levels."""
-        return 0 if self.cuts is None else len(self.cuts) + 1
-
-    def _name_intervals(self, notation: Notation) -> tuple[str, ...]:
-        if self.cuts is None:
-            return ()
-        if self.reads_whole:
-            return BINARY if self.reads_binary else notation.whole_numbers(self.cuts)
-        return notation.intervals(self.cuts, self.left)
-
-    @cached_property
-    def reads_whole(self) -> bool:
-        """Whether labels use whole numbers: each interval has one, and no label equals a code."""
-        if not (self.whole and self.cuts and hold_whole_numbers(self.cuts)):
-            return False
-        called = {*EXACT.whole_numbers(self.cuts), *(BINARY if self.binary else ())}
-        return not called & {*map(label, self.values)}
-
-    @cached_property
-    def reads_binary(self) -> bool:
-        """Whether the two intervals are labelled 0 and 1."""
-        if not (self.binary and self.reads_whole and self.cuts is not None):
-            return False
-        return len(self.cuts) == 1 and 0.0 <= self.cuts[0] < 1.0
 
     def misread(self, table: Table) -> tuple[Integers, Floats]:
         """Rows whose number is neither 0 nor 1 but gets a level labelled so, and these numbers.
@@ -263,47 +99,6 @@ class Feature:
         odd = ~(np.isin(values, known) | np.isnan(values))
         rows = np.flatnonzero(odd & self.is_asked(table))
         return rows, values[rows]
-
-    def tell(self, text: str, value: Value) -> str:
-        """The text of a level for a row with this value; it says if a number is read as 0 or 1.
-
-        >>> smoker = Feature("smoker", cuts=(0.5,), whole=True, binary=True)
-        >>> smoker.tell("1", 1), smoker.tell("1", 2)
-        ('1', '2 (read as 1)')
-        """
-        number = self.reads_binary and isinstance(value, int | float)
-        odd = number and value not in (0, 1, *self.values)
-        return f"{value:.10g} (read as {text})" if odd else text
-
-    def tell_label(self, place: int, values: Sequence[Value]) -> str:
-        """The label of a level, for a row with these values."""
-        return self.tell(self.labels[place], values[0])
-
-    def relation(self, place: int, notation: Notation = EXACT) -> str:
-        """The text between the feature's name and a level: `=`, `in`, or nothing before <=."""
-        text = self.spelt(notation)[place]
-        if self.texts and text != self.named(notation)[place]:
-            return self.verb
-        digits = text.lstrip("-").replace(",", "")
-        if not isinstance(self.levels[place], Interval) or digits.isdigit():
-            return self.verb
-        return "in" if text.startswith(("(", "[")) else ""
-
-    def phrase(self, place: int, notation: Notation = EXACT, values: Sequence[Value] = ()) -> str:
-        """The feature and a level as a phrase: `Sex = Male`, `age 19 to 65`.
-
-        With values, the phrase is for a row that has them: `smoker = 2 (read as 1)`.
-        """
-        text = self.spelt(notation)[place]
-        text = self.tell(text, values[0]) if values else text
-        return " ".join(filter(None, (self.shown, self.relation(place, notation), text)))
-
-    @cached_property
-    def _intervals(self) -> tuple[Interval, ...]:
-        if self.cuts is None:
-            return ()
-        ends = (-np.inf, *self.cuts, np.inf)
-        return tuple(map(Interval, ends, ends[1:], self._name_intervals(EXACT)))
 
     @cached_property
     def _lookup(self) -> dict[tuple[type, Value], int]:
@@ -426,7 +221,7 @@ class Feature:
         """Refuse values of a kind not seen in training: they are probably a mistake."""
         if not self.kinds or self._types.issuperset(map(type, values)):
             return
-        for value in _first_of_each_type(values):
+        for value in first_of_each_type(values):
             given = value is not None and value is not NOT_KNOWN
             if given and Kind.of(value) not in self.kinds:
                 raise ValueError(
@@ -443,12 +238,3 @@ class Feature:
     def unite(self, other: Feature) -> Feature:
         """Merge the levels of two features; cut points and missing handling must agree."""
         return unite_features(self, other)
-
-    @property
-    def n_in_order(self) -> int:
-        """Number of leading levels that are ordered: intervals, or ordered categories."""
-        return len(self._categories) if self.ordered else self.n_intervals
-
-
-def _first_of_each_type(values: Sequence[Value]) -> list[Value]:
-    return [*dict(zip(map(type, reversed(values)), reversed(values), strict=True)).values()][::-1]
