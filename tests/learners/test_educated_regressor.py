@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 from jsonschema import Draft202012Validator
 from pyarrow import csv
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.linear_model import GammaRegressor, PoissonRegressor, TweedieRegressor
 from sklearn.metrics import r2_score
 
@@ -132,6 +133,22 @@ def test_without_a_penalty_a_fit_is_the_generalised_linear_model(family, rival):
     totals = view.design.totals(view.design.place(problem.block), state.weights)[:, 0]
     hot = pd.get_dummies(X).astype(float).drop(columns=["a_u", "b_p"])
     np.testing.assert_allclose(np.exp(totals), rival.fit(hot, y).predict(hot), rtol=1e-6)
+
+
+def test_a_log_transformed_target_is_taken_and_its_bias_is_the_one_that_is_stated():
+    """The exponential of the mean of log(y) is below the mean of y by exp(variance/2)."""
+    random, n = np.random.default_rng(12), 20_000
+    X = pd.DataFrame({"kind": random.choice([*"abc"], n)})
+    y = np.exp(X["kind"].map({"a": 0.0, "b": 1.0, "c": 2.0}) + random.normal(0, 0.8, n))
+    logs = TransformedTargetRegressor(EducatedRegressor(), func=np.log, inverse_func=np.exp)
+    below, gamma = logs.fit(X, y).predict(X), EducatedRegressor(family="gamma").fit(X, y)
+    variance = logs.regressor_.dispersion_
+    assert variance == pytest.approx(0.64, rel=0.03)
+    for kind in "abc":
+        own, mean = X["kind"] == kind, y[X["kind"] == kind].mean()
+        assert below[own][0] * np.exp(variance / 2) == pytest.approx(mean, rel=0.04)
+        assert gamma.predict(X[own])[0] == pytest.approx(mean, rel=0.02)
+    np.testing.assert_allclose(np.exp(logs.regressor_.predict(X)), below, rtol=1e-12)
 
 
 def policies(n=600, seed=2):

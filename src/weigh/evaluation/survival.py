@@ -22,6 +22,7 @@ from weigh.frames import Floats, build
 from weigh.layout import Shown, count_of, percent
 from weigh.metrics.numbers import Bounded, check_coverage, columns_of, flatten, plain
 from weigh.metrics.survival import KaplanMeier, brier_scores, concordance
+from weigh.survival.outcomes import Outcomes
 from weigh.survival.periods import read_survival
 
 MOMENTS, BANDS = (0.1, 0.25, 0.5, 0.75, 0.9), 5
@@ -192,49 +193,72 @@ def evaluate_survival(
     check_coverage(coverage)
     grouping = Grouping.of(X, by)
     table, outcomes, _ = read_survival(X, y, None)
+    _refuse_entry(outcomes)
+    found = _measure(model, table, outcomes, coverage, times)
+    if by is None:
+        return found
+    risk, at_risk = model.predict_risk(table), model._periods.expand(outcomes)
+    expected = at_risk.expect(model.predict_hazard(table))
+    came = at_risk.count_events(len(risk))
+    rows = Followed(outcomes.event, outcomes.duration, came, expected, risk)
+    groups, whole = measure_survival_groups(grouping, rows, coverage)
+    return replace(found, by=grouping.name, groups=groups, all_rows=whole)
+
+
+def _refuse_entry(outcomes: Outcomes) -> None:
     if outcomes.entry.any():
         raise ParameterError(
             Parameter("y", part="entry"),
             f" names an entry, {outcomes.names[-1]!r}, which evaluate does not take; evaluate rows "
             "that were observed from time 0",
         )
+
+
+def _measure(
+    model: Any, table: Any, outcomes: Outcomes, coverage: float, times: Any
+) -> SurvivalEvaluation:
+    """Every measure of all rows."""
     event, duration = outcomes.event, outcomes.duration
-    known = KaplanMeier.of(event, duration)
     last = min(float(duration[event].max()), model.horizon_)
     came = np.sort(duration[event & (duration <= last)])
-    asked = np.quantile(came, MOMENTS, method="inverted_cdf")
-    at = float(asked[2])
-    if times is not None:
-        asked = _read_times(model, times, last)
-        at = float(asked[len(asked) // 2])
-    moments = _moments(model, table, event, duration, known, np.unique(asked), coverage)
-    grid = np.unique(np.quantile(came, np.linspace(0.02, 0.9, 45), method="inverted_cdf"))
-    survival = model.predict_survival(table, grid)
-    base = np.broadcast_to(known.at(grid), survival.shape)
-    scores = [brier_scores(event, duration, own, grid).mean() for own in (survival, base)]
-    risk = model.predict_risk(table)
-    found = SurvivalEvaluation(
+    asked, at = _choose_times(model, came, times, last)
+    known = KaplanMeier.of(event, duration)
+    own, base = _brier_over_time(model, table, event, duration, known, came)
+    return SurvivalEvaluation(
         model=type(model).__name__,
         event=outcomes.event_name,
         duration=outcomes.time_name,
         n_rows=len(event),
         n_events=int(event.sum()),
-        concordance=concordance(event, duration, risk),
-        brier=float(scores[0]),
-        brier_base=float(scores[1]),
-        moments=moments,
+        concordance=concordance(event, duration, model.predict_risk(table)),
+        brier=own,
+        brier_base=base,
+        moments=_moments(model, table, event, duration, known, np.unique(asked), coverage),
         bands=_bands(1 - model.predict_survival(table, at)[:, 0], event, duration, at, coverage),
         band_time=at,
         coverage=coverage,
         training_rows=find_training_rows(model, table),
     )
-    if by is None:
-        return found
-    at_risk = model._periods.expand(outcomes)
-    expected = at_risk.expect(model.predict_hazard(table))
-    rows = Followed(event, duration, at_risk.count_events(len(risk)), expected, risk)
-    groups, whole = measure_survival_groups(grouping, rows, coverage)
-    return replace(found, by=grouping.name, groups=groups, all_rows=whole)
+
+
+def _choose_times(model: Any, came: Floats, times: Any, last: float) -> tuple[Floats, float]:
+    """The times of the moments, and that of the bands."""
+    if times is not None:
+        asked = _read_times(model, times, last)
+        return asked, float(asked[len(asked) // 2])
+    asked = np.quantile(came, MOMENTS, method="inverted_cdf")
+    return asked, float(asked[2])
+
+
+def _brier_over_time(
+    model: Any, table: Any, event: Any, duration: Floats, known: KaplanMeier, came: Floats
+) -> tuple[float, float]:
+    """The mean Brier score of the model, and that of Kaplan and Meier's estimate."""
+    grid = np.unique(np.quantile(came, np.linspace(0.02, 0.9, 45), method="inverted_cdf"))
+    survival = model.predict_survival(table, grid)
+    base = np.broadcast_to(known.at(grid), survival.shape)
+    own, alone = (brier_scores(event, duration, each, grid).mean() for each in (survival, base))
+    return float(own), float(alone)
 
 
 def _read_times(model: Any, times: Any, last: float) -> Floats:
