@@ -1,7 +1,7 @@
 """A model as PMML 4.4: a Scorecard with reason codes, or a RegressionModel for many classes.
 
-document     what both share: the columns, numbers and names
-scorecard    two classes or a number: characteristics with attributes, then what the score means
+document     shared parts: data dictionary, mining schema, names and expressions
+scorecard    two classes or a numeric target: characteristics with attributes, then the prediction
 regression   more classes: weights and totals as derived fields
 """
 
@@ -14,7 +14,7 @@ __all__ = ["write"]
 
 
 def write(formula: Formula) -> str:
-    """The text of the file."""
+    """The PMML document as text."""
     check(formula)
     model = write_scorecard(formula) if len(formula.prior) == 1 else write_regression(formula)
     return to_text(formula, model)

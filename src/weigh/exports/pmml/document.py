@@ -1,4 +1,4 @@
-"""What all PMML documents share: the columns, numbers, names, and expressions."""
+"""Parts that all PMML documents share: columns, numbers, names and expressions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAMESPACE = "http://www.dmg.org/PMML-4_4"
 
 
 def check(formula: Formula) -> None:
-    """Refuse what PMML cannot say."""
+    """Raise an error for models that PMML cannot express."""
     if formula.attenuation is not None:
         raise ValueError(
             f"{formula.model_name} adjusts each row by its number of answers, which the PMML "
@@ -34,14 +34,14 @@ def _is_no_xml(text: str) -> bool:
 
 
 def node(tag: str, *children: Element, **attributes: str) -> Element:
-    """An element."""
+    """An XML element with children and attributes."""
     made = Element(tag, attributes)
     made.extend(children)
     return made
 
 
 def to_text(formula: Formula, model: Element) -> str:
-    """The whole document."""
+    """The whole PMML document as text: header, data dictionary and model."""
     header = node("Header", node("Application", name="weigh"), description=formula.description)
     columns = [_data_field(column) for column in formula.inputs]
     if len(formula.prior) > 1:
@@ -57,9 +57,11 @@ def to_text(formula: Formula, model: Element) -> str:
 
 
 def _data_field(column: Input) -> Element:
-    """Codes are continuous too: some evaluators take the values of categories for places.
+    """The declaration of a column: a continuous double, or a categorical string.
 
-    Booleans are the texts true and false: evaluators take a missing boolean for false.
+    Numeric codes are declared continuous too, because some evaluators read the values of a
+    categorical number as positions. Booleans are the texts true and false, because evaluators
+    read a missing boolean as false.
     """
     number = column.kind is Kind.NUMBERS
     optype, data = ("continuous", "double") if number else ("categorical", "string")
@@ -67,7 +69,7 @@ def _data_field(column: Input) -> Element:
 
 
 def mining_schema(formula: Formula, target: str = "") -> Element:
-    """Every column; a missing value stays missing, and one that nobody has seen stays as it is."""
+    """The mining schema of all columns, with missing and unseen values passed on unchanged."""
     schema = node("MiningSchema")
     for column in formula.inputs:
         schema.append(
@@ -79,19 +81,19 @@ def mining_schema(formula: Formula, target: str = "") -> Element:
 
 
 def target_name(formula: Formula) -> str:
-    """What is predicted, by a name that no column has."""
+    """The name of the target, which differs from the names of all columns."""
     return own_name(formula, "class")
 
 
 def own_name(formula: Formula, name: str) -> str:
-    """A name that no column has."""
+    """A name with underscores appended until it differs from the names of all columns."""
     while name in formula.column_names:
         name = f"{name}_"
     return name
 
 
 def spell(value: Any) -> str:
-    """A value as PMML writes it; numbers so that they are read back as the same double."""
+    """A value in the notation of PMML; a number is read back as the same double."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float) and value in (float("inf"), float("-inf")):
@@ -103,24 +105,24 @@ def spell(value: Any) -> str:
 
 
 def apply(function: str, *parts: Element) -> Element:
-    """A function of expressions."""
+    """An Apply element: a function applied to expressions."""
     return node("Apply", *parts, function=function)
 
 
 def field(name: str) -> Element:
-    """A field."""
+    """A reference to a field."""
     return node("FieldRef", field=name)
 
 
 def number(value: float) -> Element:
-    """A constant."""
+    """A constant of type double."""
     made = node("Constant", dataType="double")
     made.text = repr(float(value))
     return made
 
 
 def output(name: str, expression: Element) -> Element:
-    """An output that is computed."""
+    """An output field that is computed from an expression."""
     return node(
         "OutputField",
         expression,

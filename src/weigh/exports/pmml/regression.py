@@ -1,4 +1,4 @@
-"""More than two classes: levels, weights and totals as derived fields, and their proportions."""
+"""More than two classes as a RegressionModel: levels, weights and totals as derived fields."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from weigh.formula import Formula, Term
 
 
 def write_regression(formula: Formula) -> Element:
-    """Each class's share of the powers of all totals."""
+    """A RegressionModel: the probability of a class is its share of the sum of all powers."""
     steps = node("LocalTransformations", *_levels(formula), *_totals(formula), *_powers(formula))
     model = node(
         "RegressionModel",
@@ -47,7 +47,7 @@ def _derived(name: str, expression: Element, kind: str = "double") -> Element:
 
 
 def _levels(formula: Formula) -> list[Element]:
-    """The place of every column's level: where others ask after it, and by term."""
+    """The index of every column's level: once for conditional questions, and once per table."""
     asks = [ask for column in formula.inputs for ask in column.asked]
     parents = dict.fromkeys(ask.feature for ask in asks)
     return [
@@ -75,7 +75,7 @@ def _whole(place: int) -> Element:
 
 
 def _place_if_asked(formula: Formula, column: Feature) -> Element:
-    """The place of a column's level; none where the question is not asked."""
+    """The index of a column's level, or of no level where the question is not asked."""
     tree = _place(column)
     for ask in column.asked:
         level = field(_parent(formula, ask.feature))
@@ -86,7 +86,7 @@ def _place_if_asked(formula: Formula, column: Feature) -> Element:
 
 
 def _place(column: Feature) -> Element:
-    """Text by its value, numbers by the code that they are or the interval that they fall in."""
+    """The index of a level: of a category by its value, of a number by its code or interval."""
     if column.kind is Kind.NUMBERS:
         tree = _interval(column) if column.is_numeric else _whole(column.rest)
         for test in reversed([test for test in column.conditions if test.holds == "equal"]):
@@ -99,9 +99,10 @@ def _place(column: Feature) -> Element:
 
 
 def _category(column: Feature) -> Element:
-    """One sum, because thousands of levels nested in one another are more than parsers take.
+    """The index of a category, as one sum of indicators.
 
-    Text stands in attributes, where no evaluator trims it.
+    Parsers fail on thousands of nested conditions. The text is written in attributes, because
+    evaluators may trim the text of elements.
     """
     parts = [number(float(column.rest))]
     for test in column.conditions[1:]:
@@ -134,7 +135,7 @@ def _totals(formula: Formula) -> list[Element]:
 
 
 def _weight(formula: Formula, term: Term, j: int, k: int) -> Element:
-    """A table from levels to weights; what is not in it weighs nothing."""
+    """A lookup from levels to weights; levels that are not listed have weight 0."""
     rows = node("InlineTable")
     columns = [f"level{i}" for i in range(len(term.columns))]
     for places, weights in zip(term.places, term.weights, strict=True):
@@ -158,7 +159,10 @@ def _weight(formula: Formula, term: Term, j: int, k: int) -> Element:
 
 
 def _powers(formula: Formula) -> list[Element]:
-    """Powers whose proportions are the probabilities; the largest is 1, so none overflows."""
+    """Exponentials that are proportional to the probabilities.
+
+    The largest total is subtracted before, so that none overflows.
+    """
     totals = [_own(formula, f"total {k}") for k in range(len(formula.prior))]
     top, zero = apply("max", *map(field, totals)), number(0.0)
     if formula.link == "ovr":

@@ -1,4 +1,4 @@
-"""One total as a Scorecard: characteristics with attributes, then what the score means."""
+"""A model with one total as a Scorecard: characteristics with attributes, then the prediction."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from weigh.formula import Formula, Term
 
 
 def write_scorecard(formula: Formula) -> Element:
-    """The prior as initial score, and a partial score for every level."""
+    """A Scorecard with the prior as initial score and a partial score for every level."""
     costs = formula.costs
     characteristics = node("Characteristics", *(_characteristic(formula, t) for t in formula.terms))
     return node(
@@ -40,7 +40,11 @@ def write_scorecard(formula: Formula) -> Element:
 
 
 def _characteristic(formula: Formula, term: Term) -> Element:
-    """Reasons are what speaks for the second class; of a scorecard, what costs most points."""
+    """The characteristic of one table, with its reason code.
+
+    Reasons are the features that favour the second class most; for a scorecard, those that lose
+    most points.
+    """
     place, costs = formula.terms.index(term), formula.costs
     made = node(
         "Characteristic",
@@ -53,9 +57,9 @@ def _characteristic(formula: Formula, term: Term) -> Element:
 
 
 def _attributes(term: Term, texts: tuple[str, ...]) -> list[Element]:
-    """The first predicate that holds decides; the last always does.
+    """The attributes of a table, in order: the first whose predicate holds applies.
 
-    A level that has a text of its own has it as its reason code.
+    The last predicate always holds. A level with its own reason text has this text as its reason code.
     """
     column, *more = term.columns
     if not (more or column.asked):
@@ -89,7 +93,7 @@ def _test(column: Feature, test: Condition) -> Element:
 
 
 def _every(columns: tuple[Feature, ...], places: tuple[int, ...]) -> Element:
-    """What must hold for a term to be of a level, and for its questions to be asked."""
+    """The predicate that a row has a level of a table and that its questions are asked."""
     parts = [part for c, place in zip(columns, places, strict=True) for part in _is_level(c, place)]
     asks = [ask for column in columns for ask in column.asked]
     return _join("and", parts + [_is_any(ask) for ask in asks])
@@ -106,7 +110,7 @@ def _join(operator: str, parts: list[Element]) -> Element:
 
 
 def _is_level(column: Feature, place: int) -> list[Element]:
-    """What must hold for a column to be of a level, whatever comes before or after."""
+    """Predicates that a column has a level, valid whatever the order of the attributes."""
     if column.other and place == column.rest:
         return _is_other(column)
     own = [test for test in column.conditions if test.place == place]
@@ -127,7 +131,7 @@ def _is_level(column: Feature, place: int) -> list[Element]:
 
 
 def _is_other(column: Feature) -> list[Element]:
-    """An answer that is none of the levels."""
+    """Predicates that a value is neither missing nor one of the levels."""
     known = [
         node("SimplePredicate", field=column.name, operator="notEqual", value=spell(value))
         for value in column.values
@@ -158,7 +162,7 @@ def _outputs(formula: Formula) -> Element:
 
 
 def _predictions(formula: Formula, total: str) -> list[Element]:
-    """What the total means: the probability of each class, or a number."""
+    """The prediction from the total: the probability of each class, or a number."""
     if formula.estimates:
         return [apply("exp", field(total)) if formula.link == "log" else field(total)]
     powers = (apply("exp", apply("*", number(sign), field(total))) for sign in (1.0, -1.0))
@@ -172,7 +176,7 @@ def _predicted(name: str) -> Element:
 
 
 def _worth(curve: Curve, score: str) -> Element:
-    """The curve, piece by piece from the last to the first."""
+    """The recalibrated log odds: the curve as nested conditions, one per piece."""
     tree = _polynomial(curve.pieces[-1], score)
     for piece in reversed(curve.pieces[:-1]):
         assert not isinf(piece.upper)

@@ -1,8 +1,8 @@
 """A model as one SQL query, in the dialect of a database.
 
-dialects   how each database reads a column, and writes numbers, text and names
-steps      from columns to weights, totals, probabilities and reasons, step by step
-query      the whole query
+dialects   casts, comparisons, literals and names in the SQL of each database
+steps      expressions for inputs, weights, totals, probabilities and reasons
+query      the whole query, a chain of common table expressions
 """
 
 from weigh.exports.sql.dialects import DIALECTS

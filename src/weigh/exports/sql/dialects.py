@@ -1,4 +1,4 @@
-"""How each database reads a column, and writes numbers, text and names."""
+"""Casts, comparisons, literals and names in the SQL of each database."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ DIALECTS = ("duckdb", "postgres", "sqlite", "spark", "bigquery", "snowflake", "t
 NAN = "NULLIF(CAST(c AS DOUBLE), CAST('NaN' AS DOUBLE))"
 NUMBER = r"^[[:space:]]*[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)?[[:space:]]*;$"
 IS_NUMBER = f"REGEXP_REPLACE(CONCAT(c, ';'), '{NUMBER}', '') = ''"
-FAIL = "EXP(1000 + LENGTH(c))"  # MySQL casts text to 0 too, but what is out of range is an error
+FAIL = "EXP(1000 + LENGTH(c))"  # MySQL casts text to 0 without an error, but overflow is an error
 NO_TEXT = "CASE WHEN TYPEOF(c) = 'text' THEN JSON_EXTRACT('0', 'refuse' || TYPEOF(c)) ELSE c END"
-READ = {  # so that NaN is NULL, text in place of a number an error, and text compared in bytes
+READ = {  # NaN becomes NULL, text in a numeric column fails, and text is compared byte by byte
     "numbers": {
         "": NAN,
         "bigquery": "IF(IS_NAN(CAST(c AS FLOAT64)), NULL, CAST(c AS FLOAT64))",
@@ -28,14 +28,14 @@ READ = {  # so that NaN is NULL, text in place of a number an error, and text co
         "tsql": "CASE WHEN CAST(c AS NVARCHAR(MAX)) <> N'' THEN CAST(c AS FLOAT) END",
         "mysql": f"CASE WHEN {IS_NUMBER} THEN CAST(c AS DOUBLE) WHEN NOT c IS NULL THEN {FAIL} END",
     },
-    "codes": {  # not as doubles, which cannot tell large whole numbers apart
+    "codes": {  # not cast to doubles, which cannot represent all large integers
         "": "CASE WHEN CAST(c AS DOUBLE) = CAST('NaN' AS DOUBLE) THEN NULL ELSE c END",
         "bigquery": "IF(IS_NAN(CAST(c AS FLOAT64)), NULL, c)",
         "sqlite": NO_TEXT,
         "tsql": "c",
         "mysql": f"CASE WHEN {IS_NUMBER} THEN c WHEN NOT c IS NULL THEN CAST({FAIL} AS SIGNED) END",
     },
-    "text": {  # a number is refused, where a database lets a query do so, unless it is missing
+    "text": {  # numbers other than NaN fail, in databases where a query can raise an error
         "duckdb": "CASE WHEN REGEXP_MATCHES(TYPEOF(c), '^([A-Z]*INT|FLOAT|DOUBLE|DECIMAL|BOOL)') "
         "THEN CASE WHEN CAST(c AS TEXT) <> 'nan' THEN ERROR('refuse' || TYPEOF(c)) END "
         "ELSE CAST(c AS TEXT) END COLLATE C",
@@ -54,26 +54,26 @@ READ = {  # so that NaN is NULL, text in place of a number an error, and text co
     "booleans": {
         "": "c",
         "sqlite": NO_TEXT,
-        "mysql": (  # a bit is the character 0 or 1
+        "mysql": (  # a value of type BIT is the character with code 0 or 1
             f"CASE WHEN {IS_NUMBER} OR (ORD(c) < 2 AND LENGTH(c) > 0) THEN c "
             f"WHEN NOT c IS NULL THEN CAST({FAIL} AS SIGNED) END"
         ),
     },
-    "nothing": {"": "c"},  # of which training saw no value, so that any type will do
+    "nothing": {"": "c"},  # all values were missing in training, so any type is accepted
 }
 REFUSE = "refuse"
-"""What stands in a template for words that name the column."""
+"""Placeholder in a template for the error message that names the column."""
 
 BYTES = ("tsql", "mysql", "bigquery", "spark")
-"""Where text is compared as bytes, whatever collation a column or a session has."""
+"""Dialects in which text is cast to bytes, so that no collation affects comparisons."""
 
 SOURCE = "weigh_rows"
-"""What the table is called inside. Its columns are given with it, because SQLite takes a quoted
-name alone, where there is no such column, for text."""
+"""Alias of the table inside the query. Columns are qualified by it, because SQLite reads an
+unqualified quoted name as text if there is no such column."""
 
 
 def import_sqlglot() -> Any:
-    """The library that writes dialects."""
+    """Import sqlglot, which writes the dialects."""
     try:
         import sqlglot
     except ImportError:
@@ -83,32 +83,32 @@ def import_sqlglot() -> Any:
 
 @dataclass(frozen=True)
 class Dialect:
-    """One database's way to say things, as expressions of sqlglot."""
+    """The SQL of one database, as expressions of sqlglot."""
 
     name: str
 
     @classmethod
     def named(cls, name: str) -> Dialect:
-        """A dialect that is known."""
+        """The dialect with this name; an unknown name is an error."""
         if name not in DIALECTS:
             raise ValueError(f"dialect must be one of {', '.join(DIALECTS)}, got {name!r}")
         return cls(name)
 
     def read(self, column: Input) -> Any:
-        """A column of the table, as the weights compare it."""
+        """A column of the table, cast so that values compare as they do in Python."""
         kind = column.kind.value if column.kinds else "nothing"
         if kind == Kind.NUMBERS and not column.is_numeric:
             kind = "codes"
         return self._fill(kind, name_column(column.name, SOURCE), self.label(_refuse(column)))
 
     def _fill(self, kind: str, own: Any, words: Any = None) -> Any:
-        """What is read, in its place in a template; `words` say what is refused."""
+        """The template of a kind with `own` as the column and `words` as the error message."""
         template = READ[kind].get(self.name) or READ[kind][""]
         tree = import_sqlglot().parse_one(template, dialect=self.name)
         return own if template == "c" else tree.transform(lambda node: _swap(node, own, words))
 
     def is_equal(self, x: Any, value: Value) -> Any:
-        """Whether a column that was read holds a value."""
+        """A comparison of a column, as given by `read`, with a value."""
         exp = import_sqlglot().exp
         if isinstance(value, bool):
             return exp.EQ(this=x, expression=exp.Boolean(this=value))
@@ -125,19 +125,20 @@ class Dialect:
         return exp.EQ(this=x, expression=number)
 
     def text(self, value: str) -> Any:
-        """Text, quoted as the dialect does, and in the bytes that a column is read as."""
+        """A text literal to compare with a column; cast to bytes where the column is."""
         text = self.label(value)
         return self._fill("text", text) if self.name in BYTES else text
 
     def label(self, value: str) -> Any:
-        """Text to show."""
+        """A text literal to show in the result."""
         exp = import_sqlglot().exp
         return exp.National(this=value) if self.name == "tsql" else exp.Literal.string(value)
 
     def number(self, value: Any, exact: bool = False) -> Any:
-        """A number that is read back as the same double (with an exponent, so that it is one).
+        """A numeric literal that is read back as the same double.
 
-        SQLite rounds what is written with few digits a bit off at times; 17 are always enough.
+        Floats are written with an exponent, because databases read other literals as decimals.
+        SQLite can be off by one bit for short literals; 17 digits are always exact.
         """
         exp = import_sqlglot().exp
         if isinstance(value, int):
@@ -151,7 +152,7 @@ class Dialect:
         return minus(literal) if value < 0 else literal
 
     def double(self, tree: Any) -> Any:
-        """What is a double whatever PostgreSQL takes its literals for."""
+        """A cast to double, because PostgreSQL reads literals as decimals."""
         return import_sqlglot().exp.cast(tree, "DOUBLE")
 
     def largest(self, trees: list[Any]) -> Any:
@@ -161,7 +162,7 @@ class Dialect:
         return trees[0] if len(trees) == 1 else exp.Anonymous(this=name, expressions=trees)
 
     def finish(self, query: Any) -> str:
-        """The text of a query. Spark looks for variables, ${...}, before it reads literals."""
+        """The query as text, with ${ escaped for Spark, which substitutes variables in literals."""
         text = str(query.sql(dialect=self.name, pretty=True, comments=False, copy=False))
         return text.replace("${", r"\u0024{") if self.name == "spark" else text
 
@@ -173,7 +174,7 @@ def _swap(node: Any, own: Any, words: Any) -> Any:
 
 
 def _refuse(column: Input) -> str:
-    """What a query says of a column whose type is not that of training."""
+    """The error message of a query for a column whose type differs from training."""
     other = Kind.NUMBERS if column.kind is Kind.TEXT else Kind.TEXT
     seen = f"held {column.kind} in training and holds {other} here"
     return f"column {column.name!r} {seen}; convert it from "
@@ -185,27 +186,27 @@ def minus(tree: Any) -> Any:
 
 
 def name_column(name: str, table: str = "") -> Any:
-    """A column by name, quoted whatever the name; of a table, where that is given."""
+    """A column by its quoted name, qualified by the table if one is given."""
     exp = import_sqlglot().exp
     of = exp.to_identifier(table, quoted=True) if table else None
     return exp.Column(this=exp.to_identifier(name, quoted=True), table=of)
 
 
-LONGEST_NAME = 60  # bytes; PostgreSQL cuts names at 63
+LONGEST_NAME = 60  # bytes; PostgreSQL truncates names at 63
 LINE_BREAK = "__SQLGLOT__LB__"
-"""What sqlglot writes as a line break, wherever it stands."""
+"""The text that sqlglot replaces by a line break, even inside names and literals."""
 
 STEP = "weigh_"
-"""How the names of steps begin, so that they are not those of tables."""
+"""Prefix of the names of steps, so that they differ from the names of tables."""
 
 
 def is_no_sql(text: str) -> bool:
-    """Whether text holds what no query can: a NUL, half a character, or sqlglot's line break."""
+    """Whether text contains what no query can: NUL, a lone surrogate, or sqlglot's line break."""
     return "\0" in text or LINE_BREAK in text or is_no_unicode(text)
 
 
 def refuse_columns(names: Iterable[str], dialect: str) -> None:
-    """Refuse columns that a database cannot name."""
+    """Raise an error for column names that the database does not allow."""
     for name in names:
         if not name:
             raise ValueError("a column without a name cannot be queried; name it before fitting")
@@ -214,7 +215,7 @@ def refuse_columns(names: Iterable[str], dialect: str) -> None:
 
 
 def split_table(table: str, dialect: str, steps: Iterable[str] = ()) -> list[str]:
-    """The parts of a table's name: the table, its schema, its catalog."""
+    """The parts of a table's name in this order: table, schema, catalog."""
     parts = table.split(".")
     if not all(parts) or len(parts) > 3:
         raise ValueError(
@@ -248,7 +249,7 @@ def _flaw(name: str, dialect: str) -> str:
 
 
 def make_names(names: Iterable[str], dialect: str) -> list[str]:
-    """Names that a database can read, and takes for no other: short, and apart in any case."""
+    """Names that the database allows: short, and distinct even if case is ignored."""
     found: list[str] = []
     for name in names:
         able = _spell(name, dialect)
@@ -261,12 +262,12 @@ def make_names(names: Iterable[str], dialect: str) -> list[str]:
 
 
 def _spell(name: str, dialect: str) -> str:
-    """A name without what the database cannot read in one."""
+    """A name with the characters replaced that the database does not allow in names."""
     if dialect == "mysql":
         return "".join(c if c <= "\uffff" else f"U+{ord(c):X}" for c in name).rstrip(" ")
     return name.replace("${", "$ {") if dialect == "spark" else name
 
 
 def _cut(name: str, longest: int = LONGEST_NAME) -> str:
-    """The beginning of a name that is too long."""
+    """A name truncated to a number of bytes."""
     return name.encode("utf-8")[:longest].decode("utf-8", errors="ignore")

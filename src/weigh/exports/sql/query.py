@@ -1,4 +1,4 @@
-"""The whole query, and what its columns are called."""
+"""The whole query, a chain of common table expressions, and the names of its columns."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from weigh.exports.targets import refuse_mixed, refuse_text
 from weigh.formula import Formula
 
 SHORT = 4
-"""Inputs, weights, a total and its power: the steps of a plain model of two classes."""
+"""Number of steps of a plain model of two classes: inputs, weights, total and power."""
 
 
 @dataclass(frozen=True)
 class Query:
-    """The text of a query, and the names of the columns that it gives."""
+    """The text of a query, and the names of the columns in its result."""
 
     text: str
     totals: tuple[str, ...]
@@ -47,7 +47,7 @@ def write(
     contributions: bool = False,
     reasons: int = 0,
 ) -> str:
-    """The text of the query alone."""
+    """The text of a query that scores every row of a table; see `plan` for the parameters."""
     return plan(formula, dialect, table, keep, contributions, reasons).text
 
 
@@ -64,17 +64,17 @@ def plan(
     Parameters
     ----------
     formula : Formula
-        Of the model.
+        The fitted model.
     dialect : str, default="duckdb"
-        The database's.
+        The SQL dialect, one of `DIALECTS`.
     table : str, default="rows"
         The table to read; dots separate a schema from its name.
     keep : list of str
         Columns of the table to copy.
     contributions : bool, default=False
-        Give every feature's weight as a column too.
+        Add a column with the weight of every feature.
     reasons : int, default=0
-        How many of the heaviest features to name (two classes only).
+        Number of features with the largest weights to name (two classes only).
     """
     if isinstance(keep, str):
         raise ValueError(f"keep is a list of columns, got the text {keep!r}")
@@ -114,7 +114,10 @@ def _check_reasons(formula: Formula, reasons: int) -> None:
 
 
 class _Chain:
-    """Steps, each a query over the one before, that carry on the columns that later ones need."""
+    """Common table expressions, each a query over the one before it.
+
+    Each step also selects the earlier columns that later steps need.
+    """
 
     def __init__(self, dialect: Dialect, kept: Named, table: str) -> None:
         self.exp = import_sqlglot().exp
@@ -132,7 +135,10 @@ class _Chain:
         return self.exp.Table(**named, alias=alias)
 
     def step(self, name: str, columns: Named, drop: str = "") -> None:
-        """Add columns; a column of the same name is replaced, and those that begin so dropped."""
+        """Add a step with new columns, replacing columns of the same name.
+
+        Columns whose names begin with `drop` are left out.
+        """
         carried = [
             c for c in self.carried if c not in columns and not (drop and c.startswith(drop))
         ]
@@ -142,11 +148,11 @@ class _Chain:
         self.carried = [*old, *columns]
 
     def _keeps(self, name: str) -> bool:
-        """Whether a step is computed once, where a database would write it out at every use.
+        """Whether a step is MATERIALIZED, where the database would inline it at every use.
 
-        One total is short enough to be written out, and then an index of the table still serves.
-        Each reason names every weight, and the one after it every reason before: written out, the
-        terms of n features and k reasons are n to the power 2k.
+        The query of a plain model is short enough to be inlined, and then an index of the table
+        can be used. Each reason refers to every weight and to every earlier reason: inlined, n
+        features and k reasons give on the order of n to the power 2k terms.
         """
         long = len(self.queries) > SHORT and name not in (f"{STEP}inputs", f"{STEP}weights")
         if self.dialect.name == "duckdb":
@@ -161,7 +167,7 @@ class _Chain:
         return self.exp.Select().select(*named, copy=False).from_(self._source(), copy=False)
 
     def end(self, columns: Named) -> str:
-        """The last query, over all the steps."""
+        """The text of the final query over all steps."""
         split_table(self.table, self.dialect.name, {name for name, _ in self.queries})
         query = self._select(columns)
         for name, step in self.queries:
@@ -196,7 +202,7 @@ def _add_steps(chain: _Chain, formula: Formula, reasons: int) -> None:
 
 @dataclass(frozen=True)
 class _Names:
-    """The columns of the last query."""
+    """The names of the columns of the final query."""
 
     kept: tuple[str, ...]
     score: tuple[str, ...]
@@ -207,7 +213,7 @@ class _Names:
 
     @property
     def every(self) -> tuple[str, ...]:
-        """All of them in order."""
+        """All names in the order of the columns."""
         own = (*self.score, *self.totals, *self.predictions, *self.contributions, *self.reasons)
         return (*self.kept, *own)
 
@@ -240,7 +246,7 @@ def _names(
 
 
 def _columns(formula: Formula, say: Dialect, names: _Names) -> list[Any]:
-    """What stands behind the names."""
+    """The expressions of the final query's columns, in the order of the names."""
     kept = [name_column(f"k{i}") for i in range(len(names.kept))]
     score = [name_column("score") for _ in names.score]
     totals = [name_column(f"t{k}") for k in range(len(formula.prior))]

@@ -1,10 +1,11 @@
-"""From columns to weights, totals and probabilities: each step is a query over the one before.
+"""Expressions for inputs, weights, totals, probabilities and reasons.
 
-Names inside are short and never those of the user: k kept columns, x inputs, w weights, n answers,
-t totals, e powers, p probabilities, r reasons.
+Each step is a query over the one before. Its columns have short names that are independent of the
+user's names: k kept columns, x inputs, w weights, n number of answers, t totals, e powers,
+s levels as text, m sizes of reasons, r reasons.
 
-Reasons are what weighs most in a row: the largest |w|, then the largest of the others, and so on.
-Of a scorecard: what costs most points against the best case, in the words of its reason codes.
+The reasons of a row are the features with the largest |w|, in descending order. The reasons of a
+scorecard are the features that lose most points against the best case, as reason-code texts.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ Pick: TypeAlias = Callable[[int], Any]
 
 
 def case_of(term: Term, read: Mapping[str, Any], dialect: Dialect, pick: Pick, none: Any) -> Any:
-    """What `pick` says of the row's level, or `none` where it has none."""
+    """A CASE expression: `pick` of the row's level, or `none` if the row has no level."""
 
     def walk(before: tuple[int, ...]) -> Any:
-        """The columns after those whose places are known."""
+        """Nest the remaining columns, given the indices of the levels of those `before`."""
         if len(before) == len(term.columns):
             level = term.lookup.get(before)
             return None if level is None else pick(level)
@@ -41,7 +42,10 @@ def case_of(term: Term, read: Mapping[str, Any], dialect: Dialect, pick: Pick, n
 
 
 def _case(column: Feature, x: Any, dialect: Dialect, results: Mapping[int, Any], none: Any) -> Any:
-    """One column's tests. Those that come to nothing are left out where order allows it."""
+    """A CASE over the levels of one column.
+
+    Tests without a result are left out, unless a final ELSE would catch their rows.
+    """
     exp = import_sqlglot().exp
     tree, needed = exp.Case(), column.conditions[-1].holds == "any"
     for test in column.conditions:
@@ -67,18 +71,18 @@ def _condition(test: Condition, x: Any, dialect: Dialect) -> Any:
 
 
 FAR = 700.0
-"""No database can take the exponential of less without underflow, or of more without overflow."""
+"""Limit of exponents: beyond -700 and 700 some databases fail with underflow or overflow."""
 
 Named = dict[str, Any]
 
 
 def read_inputs(formula: Formula, dialect: Dialect) -> Named:
-    """Every column, read once."""
+    """Every input column, cast once."""
     return {f"x{j}": dialect.read(column) for j, column in enumerate(formula.inputs)}
 
 
 def hide_inputs(formula: Formula, dialect: Dialect) -> Named:
-    """Columns that are asked for only where others have some level: null elsewhere."""
+    """Columns of conditional questions, set to NULL in rows where the question is not asked."""
     found, read, null = {}, inputs_by_name(formula), import_sqlglot().exp.null()
     for j, column in enumerate(formula.inputs):
         tree = name_column(f"x{j}")
@@ -92,7 +96,7 @@ def hide_inputs(formula: Formula, dialect: Dialect) -> Named:
 
 
 def weigh_terms(formula: Formula, dialect: Dialect) -> Named:
-    """Every term's weights, and how many answers a row has where that is asked."""
+    """The weights of every table, and the number of answers if the model attenuates totals."""
     found, read = {}, inputs_by_name(formula)
     zero = dialect.number(0.0)
     for j, term in enumerate(formula.terms):
@@ -106,7 +110,7 @@ def weigh_terms(formula: Formula, dialect: Dialect) -> Named:
 
 
 def inputs_by_name(formula: Formula) -> dict[str, Any]:
-    """The inputs as the steps call them."""
+    """The columns that hold the inputs in the steps, by the names of the inputs."""
     return {column.name: name_column(f"x{j}") for j, column in enumerate(formula.inputs)}
 
 
@@ -124,7 +128,7 @@ def _count_answers(formula: Formula, read: dict[str, Any], dialect: Dialect) -> 
 
 
 def total_weights(formula: Formula, dialect: Dialect) -> Named:
-    """Prior and weights, after the exponent where there is one."""
+    """The totals: prior plus weights, attenuated by the number of answers if the model does so."""
     return {f"t{k}": _total(formula, dialect, k) for k in range(len(formula.prior))}
 
 
@@ -145,7 +149,7 @@ def _total(formula: Formula, dialect: Dialect, k: int) -> Any:
 
 
 def apply_curve(curve: Curve, dialect: Dialect) -> Named:
-    """What totals are worth; of an isotonic curve, a probability so far."""
+    """The recalibrated totals; an isotonic curve gives probabilities at this step."""
     exp, t = import_sqlglot().exp, name_column("t0")
     tree = exp.Case()
     for piece in curve.pieces:
@@ -158,7 +162,7 @@ def apply_curve(curve: Curve, dialect: Dialect) -> Named:
 
 
 def _polynomial(cubic: Iterable[float], d: Any, dialect: Dialect) -> Any:
-    """By Horner's rule, without the powers that are not there."""
+    """A polynomial by Horner's rule, without leading coefficients of 0."""
     coefficients = [*cubic]
     while len(coefficients) > 1 and coefficients[-1] == 0:
         coefficients.pop()
@@ -169,7 +173,7 @@ def _polynomial(cubic: Iterable[float], d: Any, dialect: Dialect) -> Any:
 
 
 def shift_curve(curve: Curve, dialect: Dialect) -> Named:
-    """Probabilities to log odds where the curve gives them, and the change of the prior."""
+    """The shift of the prior added to the totals, after probabilities are turned into log odds."""
     exp, t = import_sqlglot().exp, name_column("t0")
     if curve.steps:
         low, high = dialect.number(BOUND), dialect.number(1 - BOUND)
@@ -182,7 +186,10 @@ def shift_curve(curve: Curve, dialect: Dialect) -> Named:
 
 
 def find_top(formula: Formula, dialect: Dialect) -> Named:
-    """The largest total, so that no power overflows; of one class against the rest 0 at most."""
+    """The largest total, which is subtracted so that no exponential overflows.
+
+    One-vs-rest totals use min(largest total, 0).
+    """
     exp = import_sqlglot().exp
     top = dialect.largest([name_column(f"t{k}") for k in range(len(formula.prior))])
     if formula.link == "ovr":
@@ -192,7 +199,7 @@ def find_top(formula: Formula, dialect: Dialect) -> Named:
 
 
 def raise_totals(formula: Formula, dialect: Dialect) -> Named:
-    """The powers that probabilities are made of."""
+    """The exponentials from which `share` computes the probabilities."""
     exp, found = import_sqlglot().exp, {}
     for k in range(len(formula.prior)):
         t, top, zero = name_column(f"t{k}"), name_column("top"), dialect.number(0.0)
@@ -209,7 +216,7 @@ def raise_totals(formula: Formula, dialect: Dialect) -> Named:
 
 
 def share(formula: Formula, dialect: Dialect) -> list[Any]:
-    """Probabilities of each class."""
+    """The probability of each class."""
     exp, n = import_sqlglot().exp, len(formula.prior)
     powers = [name_column(f"e{k}") for k in range(n)]
     if n > 1:
@@ -223,26 +230,26 @@ def share(formula: Formula, dialect: Dialect) -> list[Any]:
 
 
 def estimate(formula: Formula) -> list[Any]:
-    """The number that a total means."""
+    """The predicted number: the total, or its exponential if the link is a logarithm."""
     total = name_column("t0")
     return [import_sqlglot().exp.Exp(this=total) if formula.link == "log" else total]
 
 
 def power(x: Any, dialect: Dialect) -> Any:
-    """The exponential of what is not above 0; of what is far below, 0."""
+    """The exponential of x <= 0, or 0 if x is below -FAR."""
     exp = import_sqlglot().exp
     far = exp.LT(this=_paren(x.copy()), expression=minus(dialect.number(FAR)))
     return exp.Case().when(far, dialect.number(0.0)).else_(exp.Exp(this=x))
 
 
 def add(parts: list[Any]) -> Any:
-    """A sum, from left to right as Python adds."""
+    """A sum from left to right, in the order in which Python adds."""
     exp = import_sqlglot().exp
     return reduce(lambda a, b: exp.Add(this=a, expression=_signed(b)), parts)
 
 
 def _signed(tree: Any) -> Any:
-    """A negative number in brackets: two signs in a row would begin a comment."""
+    """A negative number in parentheses, because two minus signs would begin a comment."""
     exp = import_sqlglot().exp
     return exp.Paren(this=tree) if isinstance(tree, exp.Neg) else tree
 
@@ -263,7 +270,7 @@ def divide(a: Any, b: Any) -> Any:
 
 
 def say_levels(formula: Formula, dialect: Dialect) -> Named:
-    """Every term's level in words."""
+    """The level of every table as text: its phrase, or the reason text of a scorecard."""
     exp, read, found = import_sqlglot().exp, inputs_by_name(formula), {}
     for j, term in enumerate(formula.terms):
         phrases, none = term.phrases, exp.null()
@@ -277,13 +284,13 @@ def say_levels(formula: Formula, dialect: Dialect) -> Named:
 
 
 def find_heaviest(formula: Formula, dialect: Dialect, i: int) -> Named:
-    """How heavy the i-th reason is: the heaviest term that no reason before it named."""
+    """The size of the i-th reason: the largest |weight| or cost not yet named by a reason."""
     left = [_left(formula, j, i, dialect) for j in range(len(formula.terms))]
     return {f"m{i}": dialect.largest(left)}
 
 
 def name_heaviest(formula: Formula, dialect: Dialect, i: int) -> Named:
-    """Which term that is; the first of several."""
+    """The index of the table that gives the i-th reason; the first in case of ties."""
     exp, tree = import_sqlglot().exp, import_sqlglot().exp.Case()
     heaviest = name_column(f"m{i}")
     for j in range(len(formula.terms)):
@@ -293,7 +300,7 @@ def name_heaviest(formula: Formula, dialect: Dialect, i: int) -> Named:
 
 
 def _left(formula: Formula, j: int, i: int, dialect: Dialect) -> Any:
-    """How heavy a term is, or less than nothing where a reason before the i-th named it."""
+    """The |weight| or cost of a table, or -1 if an earlier reason named it."""
     exp, weight = import_sqlglot().exp, name_column(f"w{j}_0")
     if formula.costs is None:
         weight = exp.Abs(this=weight)
@@ -307,7 +314,7 @@ def _left(formula: Formula, j: int, i: int, dialect: Dialect) -> Any:
 
 
 def tell_reason(formula: Formula, dialect: Dialect, i: int) -> Named:
-    """The i-th reason in words, and its weight or cost; nothing where nothing is left."""
+    """The text of the i-th reason and its weight or cost; NULL and 0 if no reason is left."""
     exp, text, weight = (
         import_sqlglot().exp,
         import_sqlglot().exp.Case(),

@@ -1,8 +1,8 @@
-"""A model as a workbook that computes: answers in, a balance sheet and a probability out.
+"""A model as an Excel workbook that computes a balance sheet and a probability from answers.
 
 workbook  the sheets: Case, Evidence (with rows, bad rates, WoE and IV of a scorecard) and Lookup
-case      the questions, the sheet, and what it adds up to
-cells     cells, addresses, words, and the lists that formulas search
+case      the sheet Case: the questions, the balance sheet, the total and the prediction
+cells     cells, addresses, headings, and the lists that formulas search
 """
 
 from weigh.exports.xlsx.workbook import write

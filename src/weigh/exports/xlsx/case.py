@@ -1,4 +1,4 @@
-"""The questions, the balance sheet, and what it adds up to."""
+"""The sheet Case: the questions, the balance sheet, the total and the prediction."""
 
 from __future__ import annotations
 
@@ -29,29 +29,29 @@ SHEET = "Case"
 FIRST = 5
 ANSWER = 2
 NAMES, LEVELS, WEIGHTS = 1, 2, 3
-LONGEST = 225  # characters of a message that a spreadsheet shows
+LONGEST = 225  # characters that a spreadsheet shows of a validation message
 
 
 def prediction_cells(formula: Formula) -> list[str]:
-    """The names of the cells of what totals mean."""
+    """The names of the cells that hold the predictions."""
     if formula.estimates:
         return ["estimate"]
     return [f"probability_{k + 1}" for k in range(len(formula.classes))]
 
 
 class Case:
-    """The sheet that people fill in; cells of interest have names."""
+    """The sheet that people fill in; the cells of answers and results have names."""
 
     def __init__(self, book: Any, formula: Formula, lookup: Lookup, blocks: list[Block]) -> None:
         self.book, self.sheet, self.formula = book, book[SHEET], formula
         self.lookup, self.blocks = lookup, blocks
         self.words = words_of(formula)
         self.answers = {c.name: address(FIRST + j, ANSWER) for j, c in enumerate(formula.inputs)}
-        self.read = dict(self.answers)  # but for questions that are not always asked
+        self.read = dict(self.answers)  # `_hide` changes it for conditional questions
         self.row = FIRST + len(formula.inputs) + 1
 
     def fill(self) -> None:
-        """Everything from the top down."""
+        """Write the whole sheet from top to bottom."""
         self._ask()
         self._hide()
         self._weigh()
@@ -72,7 +72,7 @@ class Case:
             self.line(text, cell, name, look)
 
     def line(self, text: str, formula: str, name: str = "", look: str = "0.0000") -> str:
-        """A line of its own, whose cell may have a name."""
+        """Write a label and a formula in the next row, and return the address of the formula."""
         put(self.sheet, self.row, NAMES, text).font = self.bold
         put_formula(self.sheet, self.row, WEIGHTS, formula, look)
         cell = address(self.row, WEIGHTS)
@@ -82,7 +82,7 @@ class Case:
         return cell
 
     def name(self, name: str, cell: str) -> None:
-        """Give a cell a name."""
+        """Define a name for a cell."""
         made = import_openpyxl().workbook.defined_name.DefinedName(
             name, attr_text=f"{SHEET}!{cell}"
         )
@@ -120,13 +120,13 @@ class Case:
                 self._offer(column, cell)
 
     def _ask_number(self, name: str, cell: Any) -> None:
-        """A cell that takes numbers only; what is pasted past that is said beside it."""
+        """Restrict a cell to numbers; a note beside it reports other values that are pasted in."""
         words = f"{name} is a number; leave the cell empty where it is not known."
         self._guard(cell, words, type="decimal", formula1=f"{-BIG!r}", formula2=f"{BIG!r}")
         self._note(cell, f"ISNUMBER({self.answers[name]})", NO_NUMBER)
 
     def _offer(self, column: Input, cell: Any) -> None:
-        """A drop-down list, which warns of other values and lets them be."""
+        """Add a drop-down list, which warns of other values but allows them."""
         offered = choices(column)
         if not offered:
             return
@@ -146,7 +146,7 @@ class Case:
         made.add(cell)
 
     def _note(self, cell: Any, holds: str, words: str) -> None:
-        """Words beside an answer that is not understood."""
+        """Add a note that appears beside an answer that is not understood."""
         empty = f'{address(cell.row, ANSWER)}=""'
         made = put_formula(
             self.sheet, cell.row, ANSWER + 1, f'IF({empty},"",IF({holds},"","{words}"))'
@@ -154,7 +154,7 @@ class Case:
         made.font = import_openpyxl().styles.Font(color="B00020")
 
     def _hide(self) -> None:
-        """A cell at the far right for an answer that is empty where its question is not asked."""
+        """Copy the answers to conditional questions to the far right, empty where not asked."""
         for j, column in enumerate(self.formula.inputs):
             tests = []
             for i, ask in enumerate(column.asked):
@@ -185,7 +185,7 @@ class Case:
             self.row += 1
 
     def _sides(self) -> None:
-        """The balance sheet: evidence for and against; as factors where the link is a logarithm."""
+        """Write evidence for and against beside a weight, or the factor for a logarithmic link."""
         if self.formula.estimates:
             if self.formula.link == "log":
                 factor = f"EXP({address(self.row, WEIGHTS)})"
@@ -197,7 +197,7 @@ class Case:
                 put_formula(self.sheet, self.row, column, formula, "+0;-0;0")
 
     def _term(self, term: Term, block: Block) -> None:
-        """A feature's level and its weights; the place of the level stands at the far right."""
+        """Write a feature's level and weights; the index of the level is at the far right."""
         put(self.sheet, self.row, NAMES, term.name)
         far = self._far
         places = [self.lookup.place(c, self.read[c.name]) for c in term.columns]
@@ -221,11 +221,11 @@ class Case:
 
     @property
     def _far(self) -> int:
-        """The first column of what people need not read."""
+        """The first column of the intermediate results, which people need not read."""
         return WEIGHTS + max(len(self.formula.prior), 3) + 2
 
     def _add(self) -> list[tuple[str, str]]:
-        """The prior and the sum of weights, of every total."""
+        """The prior and the sum of weights of every total, as addresses and formulas."""
         pairs = []
         for k in range(len(self.formula.prior)):
             prior, last = address(self.first, WEIGHTS + k), address(self.row - 1, WEIGHTS + k)
@@ -251,14 +251,14 @@ class Case:
         return [f"{p}+{w}*{e}{s}" for (p, w), s in zip(pairs, shifts, strict=True)]
 
     def _answered(self, term: Term) -> str:
-        """1 where a term has an answer."""
+        """A formula that is 1 if a table counts as answered, and 0 otherwise."""
         if not term.skips:
             return "1"
         asked = [f'({self.read[c.name]}<>"")' for c in term.columns if c.skip_missing]
         return f"IF({'*'.join(asked)},1,0)"
 
     def _mean(self, curve: Curve, score: str) -> str:
-        """What a score means: a straight line, so that every piece of it is the same."""
+        """The log odds of a score: the curve is a straight line, so any of its pieces will do."""
         piece = curve.pieces[-1]
         level, slope = piece.cubic[0] + curve.shift, piece.cubic[1]
         return f"({score}-({piece.start!r}))*({slope!r})+({level!r})"
@@ -276,23 +276,23 @@ class Case:
         return f"{value}+({curve.shift!r})"
 
     def _estimate(self, cells: list[str]) -> list[str]:
-        """The number that the cell of a total means."""
+        """The predicted number: the total, or its exponential if the link is a logarithm."""
         return [f"EXP({cells[0]})" if self.formula.link == "log" else cells[0]]
 
     @property
     def _look(self) -> str:
-        """The format of an estimate."""
+        """The number format of an estimate."""
         if self.formula.link == "log":
             return look_of(exp(min(self.formula.prior[0], 700.0)))
         return self.words.look
 
     def _share(self, cells: list[str]) -> list[str]:
-        """Probabilities from the cells of totals; no exponential overflows."""
+        """Formulas of the probabilities from the cells of totals; no exponential overflows."""
         if len(cells) == 1:
             (t,) = cells
             small = self.line(self.words.small, f"EXP(-MIN(ABS({t}),700))")
             return [f"IF({t}<0,1,{small})/(1+{small})", f"IF({t}<0,{small},1)/(1+{small})"]
-        top = f"MAX({cells[0]}:{cells[-1]})"  # lines one under the other
+        top = f"MAX({cells[0]}:{cells[-1]})"  # the cells are consecutive rows
         ovr = self.formula.link == "ovr"
         top = self.line("Largest", f"MIN({top},0)" if ovr else top)
         powers = []

@@ -1,4 +1,4 @@
-"""Cells, words and lookup lists of a workbook: no text of the user ever becomes a formula."""
+"""Cells, headings and lookup lists of a workbook; no text of the user becomes a formula."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BIG = 9.99999999999999e307
 
 
 def import_openpyxl() -> Any:
-    """The library that writes the file."""
+    """Import openpyxl, which writes the file."""
     try:
         import openpyxl
     except ImportError:
@@ -25,18 +25,18 @@ def import_openpyxl() -> Any:
 
 
 def is_no_cell(text: str) -> bool:
-    """Whether text holds what no cell can."""
+    """Whether text contains characters that no cell can hold, or is too long for one."""
     odd = any((c < " " and c not in "\n\t") or "\ud800" <= c <= "\udfff" for c in text)
     return odd or "\uffff" in text or "\ufffe" in text or len(text) > 30000
 
 
 def escape(text: str) -> str:
-    """Text that spells one of Excel's own escapes stays as it is."""
+    """Escape text that looks like one of Excel's escapes (_x0041_), so that it is shown as is."""
     return re.sub(r"_(?=x[0-9A-Fa-f]{4}_)", "_x005F_", text)
 
 
 def put(sheet: Any, row: int, column: int, value: Any) -> Any:
-    """A value in a cell, text as text even where it looks like a formula."""
+    """Write a value to a cell; text stays text even if it looks like a formula."""
     cell = sheet.cell(row, column)
     if isinstance(value, str):
         cell.value = escape(value)
@@ -47,7 +47,7 @@ def put(sheet: Any, row: int, column: int, value: Any) -> Any:
 
 
 def put_formula(sheet: Any, row: int, column: int, formula: str, look: str = "General") -> Any:
-    """A formula in a cell."""
+    """Write a formula to a cell, with a number format."""
     cell = sheet.cell(row, column)
     cell.value = f"={formula}"
     cell.number_format = look
@@ -56,7 +56,7 @@ def put_formula(sheet: Any, row: int, column: int, formula: str, look: str = "Ge
 
 @dataclass(frozen=True)
 class Block:
-    """Cells one under the other, on a sheet."""
+    """Consecutive cells in one column of a sheet."""
 
     sheet: str
     column: int
@@ -65,18 +65,18 @@ class Block:
 
     @property
     def range(self) -> str:
-        """Its address."""
+        """The absolute address of the cells, with the sheet."""
         letter = import_openpyxl().utils.get_column_letter(self.column)
         last = self.first + self.size - 1
         return f"{self.sheet}!${letter}${self.first}:${letter}${last}"
 
     def beside(self, columns: int) -> Block:
-        """The block of the same rows, so many columns to the right."""
+        """The block of the same rows, a number of columns to the right."""
         return Block(self.sheet, self.column + columns, self.first, self.size)
 
 
 def address(row: int, column: int) -> str:
-    """A cell of the same sheet."""
+    """The absolute address of a cell on the same sheet."""
     return f"${import_openpyxl().utils.get_column_letter(column)}${row}"
 
 
@@ -87,7 +87,7 @@ AS_OTHER = "No level of its own: it weighs as other does."
 
 @dataclass(frozen=True)
 class Words:
-    """The words of a model, whose weights people read times 100."""
+    """The labels of a workbook of a classifier, whose weights people read times 100."""
 
     prior: str = "Prior"
     weight: str = "Weight"
@@ -96,60 +96,60 @@ class Words:
     look: str = "0.0000"
 
     def heads(self, formula: Formula) -> tuple[str, ...]:
-        """What stands above the weights of a case."""
+        """The headings above the weights of a case."""
         if len(formula.prior) > 1:
             return formula.class_names
         return (self.weight, "For, times 100", "Against, times 100")
 
     def totals(self, formula: Formula) -> tuple[str, ...]:
-        """What the totals are called."""
+        """The labels of the totals."""
         return formula.total_names
 
     def predictions(self, formula: Formula) -> tuple[str, ...]:
-        """What the totals mean."""
+        """The labels of the predictions."""
         return formula.prediction_names
 
 
 class CardWords(Words):
-    """The words of a scorecard."""
+    """The labels of a workbook of a scorecard."""
 
     def heads(self, formula: Formula) -> tuple[str, ...]:
-        """What stands above the points of a case."""
+        """The heading above the points of a case."""
         return (self.weight,)
 
     def totals(self, formula: Formula) -> tuple[str, ...]:
-        """What the score means."""
+        """The label of the log odds that a score stands for."""
         return (f"Log odds of {formula.class_names[1]}",)
 
     def predictions(self, formula: Formula) -> tuple[str, ...]:
-        """What that means in turn."""
+        """The labels of the probabilities."""
         return tuple(f"Probability of {name}" for name in formula.class_names)
 
 
 class NumberWords(Words):
-    """The words of a model whose total is a number, or its logarithm."""
+    """The labels of a workbook of a regressor, whose total is a number or its logarithm."""
 
     def heads(self, formula: Formula) -> tuple[str, ...]:
-        """What stands above the weights of a case."""
+        """The headings above the weights of a case."""
         return (self.weight, "Factor") if formula.link == "log" else (self.weight,)
 
     def totals(self, formula: Formula) -> tuple[str, ...]:
-        """What weights add up to."""
+        """The label of the sum of prior and weights."""
         return ("Total",)
 
     def predictions(self, formula: Formula) -> tuple[str, ...]:
-        """What the total means."""
+        """The label of the predicted number."""
         return (f"Estimate of {formula.estimated}",)
 
 
 def look_of(size: float) -> str:
-    """The format of numbers of this size: three figures, and commas between thousands."""
+    """The format of numbers of this size: three significant digits, with commas for thousands."""
     digits = digits_of(size)
     return f"#,##0.{'0' * digits}" if digits else "#,##0"
 
 
 def words_of(formula: Formula) -> Words:
-    """The words for a model of classes, for one of numbers, or for a scorecard."""
+    """The labels for a classifier, a regressor or a scorecard."""
     if formula.link == "log":
         return NumberWords("Start: nothing known", "Logarithm")
     if formula.link == "identity":
@@ -165,13 +165,13 @@ SHEET = "Lookup"
 
 
 class Lookup:
-    """The sheet of lists; each list has a column of its own."""
+    """The sheet of lists that formulas search; each list has its own column."""
 
     def __init__(self, sheet: Any) -> None:
         self.sheet, self.used = sheet, 0
 
     def list(self, head: str, *columns: list[Any]) -> Block:
-        """Lists side by side under a heading; the block of the first."""
+        """Write lists side by side under a heading, and return the block of the first."""
         start = self.used + 1
         for i, values in enumerate(columns):
             put(self.sheet, 1, start + i, head if i == 0 else "")
@@ -181,7 +181,7 @@ class Lookup:
         return Block(SHEET, start, 2, len(columns[0]))
 
     def place(self, column: Feature, cell: str) -> str:
-        """The place of a cell's level, from 1 on; one past the last level is no level."""
+        """A formula for the index of a cell's level, from 1; one past the last means no level."""
         lacks = f'{cell}=""'
         missing, rest = column.missing_place + 1, column.rest + 1
         tree = self._number(column, cell) if column.kind is Kind.NUMBERS else ""
@@ -189,7 +189,7 @@ class Lookup:
         return f"IF({lacks},{missing},{tree})" if tree else f"IF({lacks},{missing},{rest})"
 
     def _category(self, column: Feature, cell: str) -> str:
-        """Where the text of a cell stands in the list of texts."""
+        """A formula for the index of the level whose text a cell holds; empty without levels."""
         texts = [t.value for t in column.conditions if t.holds == "equal"]
         if not texts:
             return ""
@@ -202,7 +202,7 @@ class Lookup:
         return f"IF({found}>0,{found},{column.rest + 1})"
 
     def _number(self, column: Feature, cell: str) -> str:
-        """A code, or else the interval that holds the number and its own upper end."""
+        """A formula for the index of a number's code or, failing that, of its interval."""
         tests = [t for t in column.conditions if t.holds == "equal"]
         none = str(column.no_level + 1)
         otherwise = self._interval(column, cell) if column.is_numeric else str(column.rest + 1)
@@ -221,13 +221,13 @@ class Lookup:
         return f"{len(uppers) + 1}-MATCH({cell},{block.range},-1)"
 
     def pairs(self, term: Term) -> Block:
-        """The levels of a cross as whole numbers, in order."""
+        """The list of the levels of a pair, each coded as one integer, in order."""
         width = term.columns[1].no_level + 1
         keys = [left * width + right for left, right in term.places]
         return self.list(term.name, keys)
 
     def curve(self, curve: Curve) -> Block:
-        """The pieces of a curve from the last to the first: upper end, start, coefficients."""
+        """The list of a curve's pieces from last to first: upper limit, start, coefficients."""
         pieces = [*reversed(curve.pieces)]
         columns = [[min(piece.upper, BIG) for piece in pieces], [piece.start for piece in pieces]]
         columns += [[piece.cubic[power] for piece in pieces] for power in range(4)]
@@ -235,12 +235,12 @@ class Lookup:
 
 
 def spell_boolean(cell: str) -> str:
-    """What a cell says, be it text or one of a spreadsheet's own booleans."""
+    """A formula for true or false as text, from text or from a spreadsheet's boolean."""
     return f'IF(ISLOGICAL({cell}),IF({cell},"true","false"),LOWER({cell}))'
 
 
 def choices(column: Input) -> list[Any]:
-    """What a column's drop-down list offers."""
+    """The values that a column's drop-down list offers."""
     if column.kind is Kind.BOOLEANS:
         return ["true" if value else "false" for value in column.values]
     return [value for value in column.values if value != ""]

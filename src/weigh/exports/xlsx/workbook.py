@@ -25,13 +25,13 @@ from weigh.formula import Costs, Formula, Term
 
 HEADS = ("Rows", "Share", "Bads", "Bad rate", "WoE", "IV")
 COUNTS = 4
-"""The column of the rows; those of feature, level and points come before it."""
+"""The first column of counts, after those of feature, level and points."""
 
 WIDTHS = {"C": 9, "D": 10, "E": 9, "F": 10, "G": 9, "H": 9, "I": 9}
 
 
 def write_counts(sheet: Any, blocks: list[Block], costs: Costs) -> None:
-    """Put the counts beside the points, and formulas beside the counts."""
+    """Write the counts beside the points, and formulas for rates, WoE and IV beside the counts."""
     for column, head in enumerate(HEADS, COUNTS):
         put(sheet, 1, column, head).font = import_openpyxl().styles.Font(bold=True)
     for block, counts in zip(blocks, costs.counts, strict=True):
@@ -47,13 +47,16 @@ def write_counts(sheet: Any, blocks: list[Block], costs: Costs) -> None:
 def _write_level(
     sheet: Any, block: Block, row: int, counts: tuple[float, float], turned: bool
 ) -> None:
-    """One level; the last of a block is no level, and has no counts."""
+    """Write the counts and formulas of one level.
+
+    The last row of a block stands for no level and has no counts.
+    """
     last = block.first + block.size - 2
     rows, bads = (f"{address(row, COUNTS + k)}" for k in (0, 2))
     all_rows, all_bads = (
         f"SUM({address(block.first, COUNTS + k)}:{address(last, COUNTS + k)})" for k in (0, 2)
     )
-    half = f"IF(OR({bads}=0,{bads}={rows}),0.5,0)"  # of a level with an empty cell
+    half = f"IF(OR({bads}=0,{bads}={rows}),0.5,0)"  # if a level has no bads or no goods
     good = f"({rows}-{bads}+{half})/MAX({all_rows}-{all_bads},0.5)"
     bad = f"({bads}+{half})/MAX({all_bads},0.5)"
     log = f"LN(({bad})/({good}))" if turned else f"LN(({good})/({bad}))"
@@ -71,7 +74,7 @@ NONE = "no evidence, or not seen in training"
 
 
 def write(formula: Formula) -> bytes:
-    """The bytes of the file."""
+    """The workbook as the bytes of an xlsx file."""
     refuse_mixed(formula, "a workbook")
     refuse_inexact(formula, "a workbook")
     refuse_text(formula, "a workbook", is_no_cell)
@@ -94,7 +97,7 @@ def write(formula: Formula) -> bytes:
 
 
 def _write_evidence(formula: Formula, sheet: Any, words: Words) -> list[Block]:
-    """One line for every level; each feature ends with what is no level."""
+    """Write one row per level; the last row of each feature stands for no level."""
     bold = import_openpyxl().styles.Font(bold=True)
     many = len(formula.prior) > 1
     heads = [f"Weight for {name}" for name in formula.class_names] if many else [words.weight]
