@@ -59,7 +59,8 @@ def _characteristic(formula: Formula, term: Term) -> Element:
 def _attributes(term: Term, texts: tuple[str, ...]) -> list[Element]:
     """The attributes of a table, in order: the first whose predicate holds applies.
 
-    The last predicate always holds. A level with its own reason text has this text as its reason code.
+    The last predicate always holds. The reason code of a level is its own reason text if it has
+    one.
     """
     column, *more = term.columns
     if not (more or column.asked):
