@@ -25,16 +25,16 @@ from weigh.frames import Floats
 from weigh.pickling import by_fields
 
 MUCH = 0.02
-"""Pairs that seem to save more of the loss are left out by a fit in place of a step, which was off
-by 4% of a gain of 2% of the loss (bank), by 11% of one of 4% (titanic), and useless for
-tic_tac_toe."""
+"""Pairs whose gain exceeds this share of the loss by one step are removed by a new fit instead. The
+step was off by 4% for a gain of 2% of the loss (bank), by 11% for one of 4% (titanic), and useless
+for tic_tac_toe."""
 
 
 def find_gains(task: Task, state: State) -> tuple[float, ...]:
-    """How many bits a row the leave-one-out loss would rise without each pair."""
+    """The rise of the leave-one-out loss without each pair, in bits a row."""
     n = len(task.pairs)
     gains = np.full(n, np.inf)
-    if state.problem.modes is None:  # which overlook a part of V
+    if state.problem.modes is None:  # modes ignore some entries of V
         losses = state.problem.rows.sum(Without.of(task, state)).arrays[0]
         gains = (losses[1:] - losses[0]) / max(losses[0], 1e-300)
     much = np.flatnonzero(~(abs(gains) < MUCH)).tolist()
@@ -47,13 +47,14 @@ def find_gains(task: Task, state: State) -> tuple[float, ...]:
 
 
 def find_worths(task: Task, state: State, noise: float = 1.0) -> Floats:
-    """About how many nats each pair saves of the leave-one-out loss of all rows: without a pass.
+    """Approximate how many nats of leave-one-out loss each pair saves, without a pass over rows.
 
-    Without its weights the penalised loss would rise by 1/2 w_b' V_bb^-1 w_b, and the penalty that
-    they pay is saved; rows left out lose a nat more for each effective degree of freedom.
+    Without the pair's weights, the penalised loss rises by 1/2 w_b' V_bb^-1 w_b. Their penalty is
+    part of that loss, so the loss of the rows rises by the sum of both. Leave-one-out loss is
+    higher by one nat for each effective degree of freedom.
     """
     prior, target = state.problem.prior, state.problem.target
-    share = target.n_free / target.n_totals  # of the classes' weights that are free
+    share = target.n_free / target.n_totals  # of the weights of all classes that are free
     found = []
     for span in state.problem.design.spans[task.n_coded :]:
         (b,) = prior.numbers(np.arange(span.start, span.stop))
@@ -67,11 +68,11 @@ def find_worths(task: Task, state: State, noise: float = 1.0) -> Floats:
 
 @dataclass(frozen=True)
 class Without:
-    """The statistic: the loss with all pairs, and without each."""
+    """The statistic: the leave-one-out loss with all pairs, and without each pair."""
 
     judge: Judge
-    shifts: tuple[Floats, ...]  # by pair: what the weights lose, by total
-    roots: tuple[tuple[Floats, ...], ...]  # by pair and total: R with R R' what V loses
+    shifts: tuple[Floats, ...]  # by pair: what is subtracted from the weights, by total
+    roots: tuple[tuple[Floats, ...], ...]  # by pair and total: R, where R R' is subtracted from V
     every: int
 
     __reduce__ = by_fields
@@ -88,7 +89,7 @@ class Without:
         return cls(Judge.of(state), tuple(shifts), tuple(roots), share_of(state.problem.rows))
 
     def __call__(self, block: Block) -> Sums:
-        """Judge some rows of a block."""
+        """The losses of some rows of a block."""
         some, numbers = pick(block, self.every)
         design, weight = self.judge.view.design, weigh_rows(some)
         places = design.place(some)
@@ -103,7 +104,10 @@ class Without:
 
 
 def _roots(state: State, span: slice, k: int) -> tuple[Floats, Floats]:
-    """What V loses without the weights of a span, as R R', and what weights lose, in one total."""
+    """The root R and the shift that remove the weights of a span, in one total.
+
+    Without them V becomes V - R R', and the weights become w - shift.
+    """
     piece = next(p for p in state.factor.by_class[k] if span.start in p.places)
     assert not isinstance(piece, Reduced)
     at = np.searchsorted(piece.places, np.arange(span.start, span.stop))

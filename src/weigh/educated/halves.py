@@ -1,4 +1,4 @@
-"""Fit each half of the rows, to cut columns by labels that the other half can check."""
+"""Fit each half of the rows, to cut columns by labels of one half and test them on the other."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from weigh.pickling import by_fields
 
 HALVES = 2
 LEAST_SHARE = 0.01
-"""A half is taken to have at least this share of the rows."""
+"""Least share of the rows that a half is assumed to have."""
 
 
 @dataclass(frozen=True)
 class HalfSlopes:
-    """The statistic: the slopes at each place, and the weight of rows, by half."""
+    """The statistic: the sums of slopes by place, and the weight of rows, for each half."""
 
     view: View
     salts: tuple[int, ...]  # of the coded features
@@ -43,10 +43,10 @@ class HalfSlopes:
 
 
 def fit_halves(state: State, salts: tuple[int, ...]) -> list[Floats]:
-    """About the weights that each half of the rows would have, at the same scales.
+    """Approximate the weights of a fit to each half of the rows, at the same scales.
 
-    They are one Newton step away from those of all rows, if the Hessian of a half is its share of
-    the whole:  share H + P = share (H + P/share).
+    This is one Newton step from the weights of all rows. The Hessian of a half is taken to be its
+    share of the whole:  share H + P = share (H + P/share).
     """
     problem, view = state.problem, state.problem.view(state.weights)
     slopes, weight = problem.rows.sum(HalfSlopes(view, salts)).arrays

@@ -1,7 +1,7 @@
-"""Intervals for new rows, from what all other rows say of each training row.
+"""Prediction intervals for new rows, from leave-one-out errors of the training rows.
 
-A training row left out is a new row, and leave-one-out is had in closed form. So the quantiles of
-the errors of rows left out make an interval that covers as often as it states, whatever the shape
+A row that is left out is like a new row, and leave-one-out predictions have a closed form. So the
+quantiles of leave-one-out errors give intervals with the stated coverage, whatever the distribution
 of the noise:
 
     gaussian          error = (y - mean)/standard deviation of y - mean
@@ -9,15 +9,17 @@ of the noise:
     counts            none: the quantiles of a Poisson count, or of a negative binomial one whose
                       variance is the dispersion times the mean
 
-An interval of amounts leaves equal parts on both sides. Where it begins at zero, it covers more:
-parts of errors are right on average of all rows, so none may be moved to the other side. The law of
-counts is that of each row. Counts are whole and not below zero, so less than its part may lie below
-the lower limit; the upper limit is the least count that makes up the stated coverage.
+An interval for amounts leaves the same probability outside on either side. If its lower limit is
+cut at zero, it covers more than stated. The quantiles of errors hold on average over all rows, so
+the excess is not moved to the other side. For counts, each row has its own distribution. Counts are
+discrete and not negative, so the probability below the lower limit may be smaller than its share;
+the upper limit is the least count at which the interval reaches the stated coverage.
 
-A row whose answers are not all known has an uncertain mean. What blank tables vary by over training
-rows is added to the variance of gaussian noise. With a log link the mean is the estimate times a
-factor of mean one: each blank table gives the factors of its levels, as often as training rows had
-them, whatever the other tables give. The law of such a row is the mixture over the factors.
+A row with unknown values has an uncertain mean. For gaussian noise, the variance of each unknown
+table over the training rows is added to the variance. With a log link, the mean is the estimate
+times a random factor of mean one. Each unknown table contributes the factors of its levels, with
+their shares of the training rows, independently of the other tables. The distribution of such a row
+is the mixture over these factors.
 """
 
 from __future__ import annotations
@@ -41,20 +43,20 @@ from weigh.parameters import is_number
 from weigh.sheet import find_blanks, total_variances
 
 GRID: Floats = np.linspace(0.0, 1.0, 401)
-"""The probabilities whose quantiles are kept."""
+"""Probabilities at which quantiles of errors are stored."""
 
 
 FACTORS = 40
-"""How many equally likely factors stand for all, where the mean of a row is not known."""
+"""Number of equally likely factors that approximate the distribution of an uncertain mean."""
 
 ROWS_AT_ONCE = 4096
 STEPS, PRECISE = 200, 1e-10
 
 
 def error_quantiles(fit: Fit, block: Block, known: bool) -> Floats:
-    """The errors of rows left out, at the probabilities of the grid; none of counts.
+    """Quantiles of leave-one-out errors at the probabilities of `GRID`; empty for counts.
 
-    `known` says whether the variances of means will be known for new rows.
+    `known` says whether the variances of the means of new rows will be known.
     """
     target = fit.state.problem.target
     assert isinstance(target, Numbers)
@@ -72,9 +74,10 @@ def error_quantiles(fit: Fit, block: Block, known: bool) -> Floats:
 
 
 def weigh_quantiles(values: Floats, weight: Floats | None) -> Floats:
-    """Quantiles of values on the grid; the k-th smallest of n is that of probability k/(n + 1).
+    """Quantiles of values at the probabilities of `GRID`.
 
-    A value of weight two is that value twice.
+    The k-th smallest of n values has probability k/(n + 1). A value of weight two counts as that
+    value twice.
     """
     order = np.argsort(values, kind="stable")
     rows = np.ones(len(values)) if weight is None else weight[order]
@@ -85,36 +88,39 @@ def weigh_quantiles(values: Floats, weight: Floats | None) -> Floats:
 
 
 def error_interval(quantiles: Floats, coverage: float) -> tuple[float, float]:
-    """The errors between which a new row's lies."""
+    """The interval of errors that covers a new row's error with the stated probability."""
     low, high = np.interp([(1 - coverage) / 2, (1 + coverage) / 2], GRID, quantiles)
     return float(low), float(high)
 
 
 class Law(Protocol):
-    """How numbers of 0 or more are spread, given their mean; `step` is how far apart they lie."""
+    """A distribution of numbers of 0 or more, given its mean.
+
+    `step` is the distance between possible values; 0 for a continuous distribution.
+    """
 
     step: ClassVar[float]
 
     def quantile(self, probability: Floats, mean: Floats) -> Floats:
-        """The least number that is not exceeded with a probability."""
+        """The quantile: the least number that is not exceeded with this probability."""
 
     def below(self, number: Floats, mean: Floats) -> Floats:
-        """The probability of a number or less."""
+        """The distribution function: the probability of this number or less."""
 
 
 @dataclass(frozen=True)
 class Counts:
-    """Counts whose variance is a multiple of their mean."""
+    """The distribution of counts whose variance is `dispersion` times the mean."""
 
     dispersion: float
     step: ClassVar[float] = 1.0
 
     def quantile(self, probability: Floats, mean: Floats) -> Floats:
-        """That of a Poisson or negative binomial count."""
+        """The quantile of a Poisson or negative binomial count."""
         return np.asarray(self._law(mean).ppf(probability), dtype=np.float64)
 
     def below(self, number: Floats, mean: Floats) -> Floats:
-        """The distribution function of the same."""
+        """The distribution function of a Poisson or negative binomial count."""
         return np.asarray(self._law(mean).cdf(number))
 
     def _law(self, mean: Floats) -> Any:
@@ -125,20 +131,20 @@ class Counts:
 
 @dataclass(frozen=True)
 class Amounts:
-    """Amounts whose errors are spread as those of training rows, in standard deviations."""
+    """The distribution of amounts, whose standardised errors are those of the training rows."""
 
-    errors: Floats  # their quantiles on the grid
+    errors: Floats  # quantiles at the probabilities of `GRID`
     dispersion: float
     power: float
     step: ClassVar[float] = 0.0
 
     def quantile(self, probability: Floats, mean: Floats) -> Floats:
-        """The mean and an error, or zero where that is less."""
+        """The mean plus the quantile of the error; at least zero."""
         errors = np.interp(probability, GRID, self.errors)
         return np.maximum(mean + errors * self._deviation(mean), 0.0)
 
     def below(self, number: Floats, mean: Floats) -> Floats:
-        """The share of errors that are no larger."""
+        """The share of training errors that are not larger."""
         return np.interp((number - mean) / self._deviation(mean), self.errors, GRID)
 
     def _deviation(self, mean: Floats) -> Floats:
@@ -148,7 +154,7 @@ class Amounts:
 
 @dataclass(frozen=True)
 class Factors:
-    """What the mean of a row may be multiplied by: equally likely factors of each set of blanks."""
+    """Equally likely factors by which a row's mean is multiplied, for each set of blanks."""
 
     sets: Floats  # set by factor
     of_row: Integers
@@ -156,7 +162,7 @@ class Factors:
 
     @classmethod
     def of(cls, evidence: Evidence, blank: Integers) -> Factors:
-        """Of rows that have no level in some tables."""
+        """The factors of rows; `blank` (row by table) is true where a row has no level."""
         each, of_row = np.unique(blank, axis=0, return_inverse=True)
         sets = [_factors([t for t, b in zip(evidence, own, strict=True) if b]) for own in each]
         return cls(
@@ -165,7 +171,7 @@ class Factors:
 
 
 def _factors(tables: Sequence[FeatureTable]) -> Floats:
-    """Equally likely factors of independent tables, from the smallest."""
+    """Equally likely factors of independent tables, in increasing order."""
     logs = np.zeros(FACTORS)
     for table in tables:
         own, share = table.by_class[:, 0], table.share
@@ -181,7 +187,7 @@ def _factors(tables: Sequence[FeatureTable]) -> Floats:
 def law_interval(
     law: Law, mean: Floats, factors: Factors, coverage: float
 ) -> tuple[Floats, Floats]:
-    """The numbers between which a new row's lies, if its mean may be multiplied by some factors."""
+    """The prediction limits of new rows, whose means are multiplied by random factors."""
     missed = np.full(len(mean), (1 - coverage) / 2)
     low = _quantiles(law, missed, mean, factors)
     if law.step:
@@ -204,7 +210,7 @@ def _below(law: Law, number: Floats, mean: Floats, factors: Factors) -> Floats:
 def _mix(
     find: Callable[[Floats, Floats], Floats], values: Floats, mean: Floats, factors: Factors
 ) -> Floats:
-    """What `find` gives for a value and the means that are possible, of the rows with a blank."""
+    """Apply `find` to the value and the possible means of each row with a blank."""
     asked = np.column_stack([values, mean, factors.of_row])[~factors.known]
     each, place = np.unique(asked, axis=0, return_inverse=True)
     parts = [np.zeros(0)]
@@ -215,15 +221,15 @@ def _mix(
 
 
 def _mixed_below(law: Law, number: Floats, means: Floats) -> Floats:
-    """The probability of a number or less, of mixtures over means."""
+    """The distribution function of mixtures over means."""
     found: Floats = law.below(number[:, None], means).mean(axis=1)
     return found
 
 
 def _mixed_quantiles(law: Law, probability: Floats, means: Floats) -> Floats:
-    """The least numbers that mixtures over means do not exceed with a probability: bisection."""
+    """The quantiles of mixtures over means, by bisection."""
     chances = np.repeat(probability[:, None], FACTORS, axis=1)
-    each = law.quantile(chances, means)  # the mixture's lies between the least and the largest
+    each = law.quantile(chances, means)  # the mixture's quantile lies between these
     low, high = each.min(axis=1), each.max(axis=1)
     for _ in range(STEPS):
         middle = (low + high) / 2
@@ -240,7 +246,7 @@ def _mixed_quantiles(law: Law, probability: Floats, means: Floats) -> Floats:
 def row_interval(
     evidence: Evidence, table: Table, mean: Floats, spread: Spread, coverage: float
 ) -> tuple[Floats, Floats]:
-    """The limits between which the numbers of new rows lie, from their estimates."""
+    """The prediction limits of new rows, given the estimates of their means."""
     blank = find_blanks(evidence, table)
     if spread.power:
         return law_interval(_law(spread), mean, Factors.of(evidence, blank), coverage)
@@ -258,6 +264,6 @@ def _law(spread: Spread) -> Law:
 
 
 def check_stated(coverage: Any) -> None:
-    """Refuse what is no coverage of an interval."""
+    """Raise an error unless the coverage is a number between 0 and 1."""
     if not (is_number(coverage) and 0 < coverage < 1):
         raise ValueError(f"coverage must be a number between 0 and 1, got {coverage!r}")

@@ -1,6 +1,6 @@
-"""Loops over rows as places of weights: places[j, i] is where row i's weight in column j stands.
+"""Compiled loops over rows, given as places: places[j, i] indexes row i's weight in column j.
 
-Each column has a place of its own for no level, just before those of its levels.
+Each column has one place for no level, just before the places of its levels.
 """
 
 from typing import Any
@@ -12,14 +12,14 @@ from weigh.kernels import compiled
 
 @compiled
 def place(codes: Any, at: Any, out: Any) -> None:
-    """Where each row's level stands."""
+    """Write the place of each row's level."""
     for i in range(codes.shape[0]):
         out[i] = at[codes[i]]
 
 
 @compiled
 def place_pair(left: Any, right: Any, width: int, at: Any, out: Any) -> None:
-    """Where the level stands that each row's two levels make."""
+    """Write the place of the level that each row's two levels form."""
     for i in range(left.shape[0]):
         out[i] = at[np.int64(left[i]) * width + right[i]]
 
@@ -36,7 +36,7 @@ def add_weights(places: Any, weights: Any, start: int, out: Any) -> None:
 
 @compiled
 def add_singles(places: Any, weights: Any, start: int, out: Any) -> None:
-    """Add up the weights of each row from `start` on, where there is one total."""
+    """Add up the weights of each row from `start` on, for a single total."""
     for j in range(places.shape[0]):
         for i in range(out.shape[0]):
             out[i] += weights[places[j, start + i]]
@@ -44,7 +44,7 @@ def add_singles(places: Any, weights: Any, start: int, out: Any) -> None:
 
 @compiled
 def bend_singles(places: Any, direction: Any, curvature: Any, out: Any) -> None:
-    """Add the Hessian times a direction, where there is one total; the intercept is at 0."""
+    """Add the Hessian times a direction, for a single total; the intercept is at 0."""
     n_rows, most = places.shape[1], 1024
     change = np.empty(most)
     for start in range(0, n_rows, most):
@@ -63,7 +63,7 @@ def bend_singles(places: Any, direction: Any, curvature: Any, out: Any) -> None:
 
 @compiled
 def bend_totals(places: Any, direction: Any, weight: Any, probability: Any, out: Any) -> None:
-    """Add the Hessian times a direction, where each class has a total; the intercept is at 0."""
+    """Add the Hessian times a direction, for one total per class; the intercept is at 0."""
     (n_rows, n_totals), most = probability.shape, 128
     change = np.empty((most, n_totals))
     for start in range(0, n_rows, most):
@@ -90,7 +90,7 @@ def bend_totals(places: Any, direction: Any, weight: Any, probability: Any, out:
 
 @compiled
 def sum_rows(places: Any, values: Any, out: Any) -> None:
-    """Add each row's value to the place that it has in one column."""
+    """Add each row's value to its place in one column."""
     for i in range(places.shape[0]):
         out[places[i]] += values[i]
 
@@ -99,7 +99,7 @@ def sum_rows(places: Any, values: Any, out: Any) -> None:
 def sum_pairs(
     places: Any, b: int, columns: Any, origins: Any, widths: Any, values: Any, out: Any
 ) -> None:
-    """Add each row's value to its cell in the table of a column with each of some others."""
+    """Add each row's value to its cell in the tables of column b with each of `columns`."""
     for k in range(columns.shape[0]):
         a, origin, width = columns[k], origins[k], widths[k]
         for i in range(places.shape[1]):
@@ -110,7 +110,7 @@ def sum_pairs(
 def sum_pairs_each(
     places: Any, b: int, columns: Any, origins: Any, widths: Any, values: Any, out: Any
 ) -> None:
-    """Add each row's values to its cell in the tables of a column with each of some others."""
+    """Add each row's values, one per total, to its cell in the tables of column b with others."""
     n_rows, n_totals = values.shape
     for k in range(columns.shape[0]):
         a, origin, width = columns[k], origins[k], widths[k]
@@ -124,7 +124,7 @@ def sum_pairs_each(
 def sum_cells(
     places: Any, b: int, origins: Any, widths: Any, folds: Any, values: Any, out: Any
 ) -> None:
-    """Add each row's values to its fold and its cell in the table of a column with each before."""
+    """Add each row's values to its fold and cell, in the tables of b with each column before it."""
     for a in range(b):
         for i in range(places.shape[1]):
             cell = origins[a] + places[b, i] * widths[a] + places[a, i]
@@ -136,7 +136,7 @@ def sum_cells(
 def join_tables(
     numbers: Any, starts: Any, widths: Any, height: int, at: int, columns: Any, out: Any
 ) -> None:
-    """Write tables side by side, without their first line and column, and mirror them."""
+    """Write tables and their transposes into a matrix, without their first line and column."""
     for k in range(starts.shape[0]):
         for r in range(1, height):
             for c in range(1, widths[k]):
@@ -147,9 +147,9 @@ def join_tables(
 
 @compiled
 def sum_squares(places: Any, index: Any, matrix: Any, out: Any) -> None:
-    """Each row's x' M x, where x is one at the row's places and at 0, and zero elsewhere.
+    """Compute x' M x of each row, where x is one at the row's places and at 0, and zero elsewhere.
 
-    `index` says where a place stands in M, and is negative where it does not.
+    `index` maps a place to its line in M; it is negative for places that are not in M.
     """
     for i in range(out.shape[0]):
         total = matrix[0, 0]
@@ -168,7 +168,7 @@ def sum_squares(places: Any, index: Any, matrix: Any, out: Any) -> None:
 
 @compiled
 def mix(number: Any) -> Any:
-    """A number whose bits are all different for a number that is next to it (SplitMix64)."""
+    """Mix the bits of a number, so that adjacent numbers get unrelated values (SplitMix64)."""
     z = number + np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -177,14 +177,14 @@ def mix(number: Any) -> Any:
 
 @compiled
 def mark_rows(codes: Any, salt: Any, marks: Any) -> None:
-    """Add to each row's mark what its level in one feature gives."""
+    """Add the hash of each row's level in one feature to the row's mark."""
     for i in range(codes.shape[0]):
         marks[i] += mix(salt ^ mix(np.uint64(codes[i])))
 
 
 @compiled
 def draw_blanks(marks: Any, salts: Any, part: int, n_parts: int, out: Any) -> None:
-    """Blank the columns of each row, at a rate of its own in one of some equal parts of 0 to 1."""
+    """Blank columns of each row at random; its rate is drawn from one of `n_parts` parts of 0-1."""
     unit = 2.0**-53
     for i in range(marks.shape[0]):
         own = mix(marks[i] ^ mix(np.uint64(part)))
@@ -195,7 +195,7 @@ def draw_blanks(marks: Any, salts: Any, part: int, n_parts: int, out: Any) -> No
 
 @compiled
 def add_known(places: Any, weights: Any, none: Any, u: Any, blank: Any, out: Any) -> None:
-    """Add up the weights of each row, and u where an answer is blanked; `blank` comes to say so."""
+    """Add up each row's weights, with u in place of those blanked; no level is marked as blank."""
     for j in range(places.shape[0]):
         for i in range(out.shape[0]):
             if places[j, i] == none[j]:
@@ -206,7 +206,7 @@ def add_known(places: Any, weights: Any, none: Any, u: Any, blank: Any, out: Any
 
 @compiled
 def sum_blanks(blank: Any, slope: Any, curvature: Any, slopes: Any, bends: Any) -> None:
-    """Add each row's slopes to the tables that are blanked, and its curvatures to each two."""
+    """Add each row's slopes to its blanked tables, and its curvatures to each two of them."""
     n_tables, n_totals = slopes.shape
     at = np.empty(n_tables, np.int64)
     for i in range(slope.shape[0]):
@@ -245,7 +245,7 @@ def sum_kernel(levels: Any, table: Any, lower: Any) -> float:
 
 @compiled
 def group_near(weights: Any, n_walk: int, most: float, groups: Any) -> None:
-    """Number the groups of weights in a row that differ by no more; those after `n_walk` alone."""
+    """Number groups of adjacent weights that differ by at most `most`; none beyond `n_walk`."""
     if weights.shape[0] == 0:
         return
     low, high = weights[0].copy(), weights[0].copy()

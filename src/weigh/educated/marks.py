@@ -16,12 +16,12 @@ from weigh.frames import Integers
 
 
 def salt(name: str) -> int:
-    """A number for a name, so that the order of columns does not matter."""
+    """Hash a name to a number, so that the order of columns does not matter."""
     return int.from_bytes(hashlib.blake2b(name.encode("utf-8", "replace"), digest_size=8).digest())
 
 
 def mark_rows(block: Block, salts: Sequence[int]) -> Integers:
-    """The mark of each row; one salt for each coded feature."""
+    """The pseudo-random number of each row; `salts` has one number for each coded feature."""
     from weigh.educated import kernels
 
     marks = np.zeros(len(block), dtype=np.uint64)

@@ -28,24 +28,24 @@ from weigh.educated.prior import Block, Centre, Prior
 from weigh.frames import Floats, Integers
 
 MODES = 320
-"""So many modes share one matrix."""
+"""Number of modes that share one matrix."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """The modes of the weights of one block, or of a mean alone that is held: a column each."""
+    """The modes of one block of weights, or of weights that have only a mean held at zero."""
 
-    first: int  # of its places
-    number: int  # of the block; -1 where there is none
-    basis: Floats
-    told: Floats  # by rows
-    pulled: Floats  # by the block's scale: v' S v
-    held: Floats  # by the strength of the mean
+    first: int  # first place
+    number: int  # number of the block; -1 if there is none
+    basis: Floats  # one column per mode
+    told: Floats  # eigenvalues
+    pulled: Floats  # v' S v: penalty per unit of the block's scale
+    held: Floats  # penalty of the mean
     log_det: float  # of S + s s'
 
     @classmethod
     def of(cls, S: Floats, number: int, centre: Centre | None, first: int, rows: Floats) -> Group:
-        """The modes of the weights from number `first` on; `rows` counts the rows of each."""
+        """The modes of the weights from place `first` on; `rows` is the weight of rows of each."""
         n = len(rows)
         s, strength = (np.zeros(n), 0.0) if centre is None else (centre.shares, centre.strength)
         whole = S + np.outer(s, s)
@@ -58,7 +58,7 @@ class Group:
 
 
 def group_weights(prior: Prior, places: Integers, rows: Floats) -> list[Group]:
-    """The modes of the weights of one column; `rows` is the weight of rows of every weight."""
+    """The modes of one column; `rows` is the weight of the rows at each of all places."""
     centres, found = {int(c.places[0]): c for c in prior.held(places)}, []
     for b in prior.numbers(places):
         block, first = prior.blocks[b], int(prior.blocks[b].places[0])
@@ -72,12 +72,12 @@ def group_weights(prior: Prior, places: Integers, rows: Floats) -> list[Group]:
 
 @dataclass(frozen=True)
 class Modes:
-    """The modes of the weights of some columns, and of the intercept, which is the first."""
+    """The modes of some columns and of the intercept, which comes first."""
 
     places: Integers
-    spans: dict[int, slice]  # of each column, among the modes as among the places
+    spans: dict[int, slice]  # of each column, both among the modes and among the places
     basis: csr_array
-    blocks: Integers  # the block of each mode; -1 has none
+    blocks: Integers  # the block of each mode; -1 if it has none
     told: Floats
     pulled: Floats
     held: Floats
@@ -85,7 +85,7 @@ class Modes:
 
     @classmethod
     def of(cls, prior: Prior, columns: dict[int, Integers], rows: Floats) -> Modes:
-        """Of the places of some columns; `rows` is the weight of rows of every weight."""
+        """The modes of columns, given by their places; `rows` is the weight of rows by place."""
         groups = [group for own in columns.values() for group in group_weights(prior, own, rows)]
         ends = np.cumsum([1, *map(len, columns.values())]).tolist()
         return cls(
@@ -107,12 +107,12 @@ class Modes:
 
     @cached_property
     def rest(self) -> Integers:
-        """The modes that stand alone."""
+        """The modes that do not share the matrix."""
         return np.setdiff1d(np.arange(len(self.told)), self.kept)
 
     @cached_property
     def shared(self) -> dict[int, tuple[slice, Floats]]:
-        """Of each column: where its kept modes stand among those, and their values by level."""
+        """By column: the slice of its modes among the kept ones, and their values by level."""
         found = {}
         for j, span in self.spans.items():
             ends = np.searchsorted(self.kept, [span.start, span.stop])
@@ -122,16 +122,16 @@ class Modes:
 
     @cached_property
     def turned(self) -> csr_array:
-        """The basis, a mode in each line."""
+        """The transposed basis: one line per mode."""
         return self.basis.T.tocsr()
 
     @cached_property
     def squares(self) -> csr_array:
-        """Of the values of the modes that stand alone, by weight."""
+        """The squared values, by weight, of the modes that do not share the matrix."""
         return self.basis[:, self.rest].power(2)
 
     def of_rows(self, places: Integers, starts: list[int]) -> Floats:
-        """What each row has of the modes that share a matrix; no level has nothing."""
+        """The value of each kept mode in each row; zero where a row has no level."""
         out = np.zeros((places.shape[1], len(self.kept)))
         out[:, 0] = 1.0
         for j, (at, values) in self.shared.items():
@@ -140,14 +140,14 @@ class Modes:
         return out
 
     def penalty(self, scales: Floats) -> Floats:
-        """What holds each mode."""
+        """The penalty of each mode: its diagonal entry."""
         known = self.blocks >= 0
         out = self.held.copy()
         out[known] += self.pulled[known] * scales[self.blocks[known]]
         return out
 
     def project(self, tables: Tables, numbers: Floats, diagonal: Floats) -> Projected:
-        """The Hessian of each class, from tables whose cells have a number for each."""
+        """Compute the Hessian of each class in modes, from tables with a number for each class."""
         n_classes = diagonal.shape[1]
         M = np.zeros((n_classes, len(self.kept), len(self.kept)))
         M[:, 0, 0] = diagonal[0]
@@ -169,13 +169,16 @@ class Modes:
 class Projected:
     """The Hessian of each class in modes."""
 
-    shared: Floats  # class by mode by mode, in its lower half
-    alone: Floats  # class by mode
+    shared: Floats  # of kept modes: class by mode by mode, lower triangle
+    alone: Floats  # diagonal of the other modes: class by mode
 
 
 @dataclass(frozen=True)
 class Reduced:
-    """The penalised Hessian of one total in modes: a root, and the entries of those alone."""
+    """The penalised Hessian of one total in modes.
+
+    `factor` is the Cholesky factor of the kept modes; `entries` is the diagonal of the others.
+    """
 
     modes: Modes
     factor: Floats
@@ -183,11 +186,11 @@ class Reduced:
 
     @property
     def places(self) -> Integers:
-        """Those of all weights that the modes are of."""
+        """The places of the weights that the modes describe."""
         return self.modes.places
 
     def solve(self, right: Floats) -> Floats:
-        """The inverse times a right side, both in modes."""
+        """The inverse times a right-hand side, both in modes."""
         out, kept, rest = np.empty_like(right), self.modes.kept, self.modes.rest
         out[kept] = dpotrs(self.factor, right[kept], lower=True)[0]
         out[rest] = right[rest] / self.entries
@@ -195,18 +198,18 @@ class Reduced:
 
     @property
     def log_det(self) -> float:
-        """Of the piece."""
+        """The log determinant of the piece, in weights."""
         own = 2 * np.log(self.factor.diagonal()).sum() + np.log(self.entries).sum()
         return float(own + self.modes.log_det)
 
     @cached_property
     def root(self) -> Floats:
-        """The inverse of the lower root."""
+        """The inverse of the Cholesky factor."""
         return np.asarray(dtrtri(self.factor, lower=True)[0])
 
     @cached_property
     def _variances(self) -> Floats:
-        """Of each mode, times what its scale pulls it by."""
+        """The variance of each mode, times `pulled`."""
         out = np.empty(len(self.modes.told))
         out[self.modes.kept] = (self.root**2).sum(axis=0)
         out[self.modes.rest] = 1 / self.entries
@@ -223,5 +226,5 @@ class Reduced:
 
     @cached_property
     def alone(self) -> Floats:
-        """The variance of each weight by the modes that stand alone."""
+        """The variance of each weight due to the modes that do not share the matrix."""
         return np.asarray(self.modes.squares @ (1 / self.entries))

@@ -34,32 +34,32 @@ from weigh.tally import Counts
 
 VARIANCES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 MARGIN = 2.0
-"""Segments are taken where they are worth so many nats more than cuts that know no labels."""
+"""Nats of evidence by which segments must exceed bins that were cut without labels."""
 
 RIDGE = 1e-9
-"""Only differences of the weights of two columns are known: this share of curvature decides."""
+"""Ridge, as a share of curvature: a constant can be moved between the weights of two columns."""
 
 ROOM = 1 << 22
-"""So many sums are had in one pass, of which one part's may be more."""
+"""Number of sums in one pass; the last part of a pass may exceed it."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """A feature on few levels, and how these follow from those of the coded feature."""
+    """A feature cut into few levels, and the map to them from the levels of the coded feature."""
 
     feature: Feature
     source: Source
 
     @classmethod
     def of(cls, feature: Feature, place: int, few: Feature) -> Part:
-        """The feature that is coded in this place, on few levels."""
+        """The coded feature number `place`, cut into the levels of `few`."""
         levels = np.append(coarse_levels(feature, few), len(few.levels))
         return cls(few, Source((place,), levels, len(few.levels)))
 
 
 @dataclass(frozen=True)
 class CellSums(Pile):
-    """The statistic: slopes and curvatures in each cell, by half, of parts with those before."""
+    """The statistic: sums of slopes and curvatures by half and cell, of parts with those before."""
 
     view: View
     design: Design  # of the parts
@@ -70,15 +70,15 @@ class CellSums(Pile):
 
     @property
     def tables(self) -> Tables:
-        """Of each two parts."""
+        """The layout of the tables of each two parts."""
         return Tables(self.design, tuple(range(self.later[-1] + 1)), self.later)
 
     def begin(self) -> Sums:
-        """For each total: half by cell by slope and curvature."""
+        """Zeros by total, half, cell, and slope or curvature."""
         return Sums((np.zeros((self.view.target.n_totals, HALVES, self.tables.size, 2)),))
 
     def add(self, block: Block, total: Sums) -> None:
-        """One part after the other, on threads."""
+        """Add a block's rows, on threads by part."""
         from weigh.educated.kernels import sum_cells
 
         halves = halve(block, self.salts)
@@ -96,7 +96,7 @@ class CellSums(Pile):
 def evidence_of_pairs(
     parts: Sequence[Part], rows: Coded, view: View, salts: tuple[int, ...]
 ) -> dict[tuple[int, int], Floats]:
-    """What each pair adds to the log marginal likelihood: of each half, and of all rows."""
+    """The rise of the log marginal likelihood by each pair: of each half, and of all rows."""
     design = Design(tuple(part.source for part in parts))
     found: dict[tuple[int, int], Floats] = {}
     for later in _share(design, view.target.n_totals):
@@ -109,7 +109,7 @@ def evidence_of_pairs(
 
 
 def _share(design: Design, n_totals: int) -> Iterator[tuple[int, ...]]:
-    """The parts whose pairs with those before them are summed in one pass, pass by pass."""
+    """Yield, pass by pass, the parts whose pairs with those before them are summed together."""
     widths = np.array(design.sizes) + 1
     sums = 2 * HALVES * n_totals * widths * (np.cumsum(widths) - widths)
     passes = (np.cumsum(sums) - sums) // ROOM
@@ -118,9 +118,9 @@ def _share(design: Design, n_totals: int) -> Iterator[tuple[int, ...]]:
 
 
 def _weigh_strip(tables: Tables, b: int, sums: Floats) -> Floats:
-    """The evidence of the pairs of one part with each before it, from slopes and curvatures.
+    """The evidence of the pairs of part b with each part before it, from slopes and curvatures.
 
-    Of each total: by half, and of all rows; by part before it.
+    Axes: total; each half, then all rows; part before b.
     """
     strip = tables.strip(b)
     n, m = strip.height - 1, strip.widths - 1  # levels of the part, and of each before it
@@ -140,7 +140,7 @@ def _weigh_strip(tables: Tables, b: int, sums: Floats) -> Floats:
 
 
 def _take_out(slope: Floats, curvature: Floats) -> Floats:
-    """The slopes that are left in cells once each column alone has its best weights."""
+    """The slopes that remain in cells after both columns' own weights take their best values."""
     across = np.maximum(curvature.sum(axis=-1, keepdims=True), np.finfo(float).tiny)
     down, left = curvature.sum(axis=-2), slope.sum(axis=-1, keepdims=True) / across
     matrix = -np.swapaxes(curvature / across, -2, -1) @ curvature
@@ -154,10 +154,10 @@ def _take_out(slope: Floats, curvature: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Ways:
-    """The parts of all columns, in each of the ways to cut them."""
+    """The parts of all columns, for each way to cut them."""
 
-    plain: tuple[list[Part], ...]  # that know no labels
-    segments: tuple[list[Part], ...] = ()  # by the labels of each half of the rows, and of all
+    plain: tuple[list[Part], ...]  # cut without labels
+    segments: tuple[list[Part], ...] = ()  # cut by the labels of each half of the rows, and of all
 
 
 @dataclass(frozen=True)
@@ -169,21 +169,22 @@ class Candidate:
 
     @property
     def names(self) -> frozenset[str]:
-        """Of its columns."""
+        """The names of its columns."""
         return frozenset(part.feature.name for part in self.parts)
 
 
 def rank_pairs(
     ways: Ways, rows: Coded, view: View, salts: tuple[int, ...]
 ) -> list[list[Candidate]]:
-    """All pairs, each cut in its best way, by evidence: of each half, and of all rows.
+    """Rank all pairs, each cut in its best way, by evidence: for each half, and for all rows.
 
-    Segments have seen labels. Cut by those of one half, they look better to this half than to the
-    other, and by so much less their evidence counts; they have to be worth `MARGIN` more as well.
+    Segments are cut by labels, so their evidence is optimistic: segments cut by one half have more
+    evidence in that half than in the other. For all rows this difference is subtracted. `MARGIN` is
+    subtracted always.
     """
     every = [*ways.plain, *ways.segments]
     cuts = [tuple(part.feature for part in parts) for parts in every]
-    own = dict(zip(cuts, every, strict=True))  # categories alone are cut in one way
+    own = dict(zip(cuts, every, strict=True))  # if all are categories, the ways are the same
     known = {cut: evidence_of_pairs(parts, rows, view, salts) for cut, parts in own.items()}
     found_by = [known[cut] for cut in cuts]
     pairs = [*found_by[0]]
@@ -206,7 +207,7 @@ def rank_pairs(
 
 
 def _score(nats: Floats, n_plain: int, group: int) -> Floats:
-    """The evidence of pairs by way, for one half or for all rows; segments come last."""
+    """The evidence of pairs by way to cut, for one half or for all rows; segments come last."""
     plain, segments = nats[:n_plain, :, group], nats[n_plain:]
     if not len(segments):
         return np.asarray(plain)
@@ -225,7 +226,7 @@ class PairCounts:
     target: Target | Numbers
 
     def __call__(self, block: Block) -> Sums:
-        """Count a block."""
+        """The counts of a block."""
         from weigh import kernels
 
         counts, weight, classes = [], weigh_rows(block), self.target.classes(block)
@@ -240,7 +241,7 @@ class PairCounts:
 def count_pairs(
     pairs: Sequence[tuple[Part, Part]], rows: Coded, target: Target | Numbers
 ) -> list[tuple[Counts, Source]]:
-    """The pairs as features, whose levels are the cells that have weight: one pass."""
+    """Make features of pairs in one pass; their levels are the cells with rows."""
     if not pairs:
         return []
     sources = tuple((left.source, right.source) for left, right in pairs)

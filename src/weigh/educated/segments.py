@@ -1,8 +1,8 @@
-"""A column on few levels, for its pairs: several ways to cut it, of which each pair takes one.
+"""Cut a column into few levels for its pairs, in several ways; each pair uses the best one.
 
-quantiles  five intervals of about equally many rows
-segments   eight intervals in which the fitted table of the column varies least
-values     the intervals of the column itself, where they are few: the values of a whole number
+quantiles  five bins with about the same number of rows
+segments   eight bins, within which the fitted table of the column varies least
+values     the bins of the column itself, if they are few, such as the values of an integer
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from weigh.frames import Floats, Integers
 from weigh.shapes import segment
 
 INTERVALS, SEGMENTS, LEVELS = 5, 8, 16
-"""A number has so many quantiles in a pair, or so many segments; a column with more levels than
-these is in no pair as it is."""
+"""Number of quantile bins and of segments in a pair; and the largest number of levels with which a
+column is used unchanged."""
 
 
 def ways_to_cut(feature: Feature, counts: Floats, tables: Sequence[Floats]) -> list[Feature]:
-    """The feature on few levels, in each way; quantiles where a way has too many levels.
+    """Cut a feature into few levels in each way; quantiles replace a way with too many levels.
 
-    `tables` are weights of the feature, by level and total, each of which it is segmented by.
+    `tables` are weights of the feature, by level and total; each gives one way by segments.
     """
     quantiles = coarsen(feature, counts)
     if quantiles is feature:
@@ -35,7 +35,7 @@ def ways_to_cut(feature: Feature, counts: Floats, tables: Sequence[Floats]) -> l
 
 
 def coarsen(feature: Feature, counts: Floats) -> Feature:
-    """Join a feature's bins into a few quantiles."""
+    """Merge a feature's bins into a few quantile bins."""
     if feature.cuts is None or len(feature.cuts) < INTERVALS:
         return feature
     rows = counts[: _count(feature)].sum(axis=1)
@@ -48,19 +48,19 @@ def coarsen(feature: Feature, counts: Floats) -> Feature:
 
 
 def cut_segments(feature: Feature, rows: Floats, weights: Floats, n: int) -> Feature:
-    """The feature with up to n intervals in which the weights of its own vary least over rows."""
+    """Merge a feature's bins into at most n, within which its weights vary least over the rows."""
     assert feature.cuts is not None
     groups = segment(weights[: len(rows)], rows, n)
     return replace(feature, cuts=tuple(feature.cuts[group.start - 1] for group in groups[1:]))
 
 
 def is_coarse(feature: Feature | Cross) -> bool:
-    """Whether a pair may be made of it as it is."""
+    """Whether a feature has few enough levels to be used unchanged in a pair."""
     return isinstance(feature, Feature) and 1 < len(feature.levels) <= LEVELS
 
 
 def coarse_levels(fine: Feature, part: Feature) -> Integers:
-    """The level of a pair's part that each level of the feature itself lies in."""
+    """The level of the coarse feature `part` that contains each level of `fine`."""
     if fine.cuts is None or part.cuts is None:
         return np.arange(len(fine.levels))
     within = np.searchsorted(np.array(part.cuts), np.array([*fine.cuts, np.inf]))

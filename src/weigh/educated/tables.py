@@ -1,4 +1,4 @@
-"""Fitted weights as tables of evidence: centred, and with intervals that agree merged."""
+"""Turn fitted weights into tables of evidence: centre them, and merge bins with similar weights."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from weigh.frames import Floats, Integers
 from weigh.tally import Counts
 
 APART = 0.1
-"""Merging moves no total by more than this, whatever the row: no probability by more than 0.025."""
+"""Largest change of any row's total by merging; it changes no probability by more than 0.025."""
 
 TRIES = 12
 
@@ -27,7 +27,7 @@ def group_tables(
     fine: Collection[str],
     most: float | None = None,
 ) -> list[Integers]:
-    """The groups of each table's levels; tables that are not among the fine ones stay."""
+    """Group the levels of each table, to be merged; only tables named in `fine` are merged."""
     apart = APART if most is None else most
     may = [
         c.feature.name in fine and not c.feature.parts[0].ordered and count_intervals(c.feature) > 1
@@ -45,13 +45,13 @@ def group_tables(
 
 
 def _move(counts: Counts, weights: Floats, groups: Integers) -> float:
-    """How far merging moves a weight of this table at the most."""
+    """The largest change of a weight of this table by merging."""
     means = average(groups, counts.counts.sum(axis=1), weights)
     return float(np.abs(means[groups] - weights).max(initial=0.0))
 
 
 def group_levels(feature: Feature | Cross, weights: Floats, most: float) -> Integers:
-    """The group of each level: intervals in a row that differ by no more, others by themselves."""
+    """Group adjacent bins whose weights differ by at most `most`; other levels stay alone."""
     from weigh.educated.kernels import group_near
 
     groups = np.zeros(len(weights), dtype=np.intp)
@@ -60,12 +60,12 @@ def group_levels(feature: Feature | Cross, weights: Floats, most: float) -> Inte
 
 
 def count_groups(groups: Integers) -> int:
-    """How many groups there are; a column without a single answer has none."""
+    """The number of groups; zero for a column without a single known value."""
     return int(groups[-1]) + 1 if len(groups) else 0
 
 
 def merge_feature(feature: Feature | Cross, groups: Integers) -> Feature | Cross:
-    """The feature with one interval per group."""
+    """The feature with one bin per group."""
     if isinstance(feature, Cross) or not feature.cuts:
         return feature
     ends = np.flatnonzero(np.diff(groups[: len(feature.cuts) + 1]))
@@ -73,7 +73,7 @@ def merge_feature(feature: Feature | Cross, groups: Integers) -> Feature | Cross
 
 
 def average(groups: Integers, rows: Floats, weights: Floats) -> Floats:
-    """The mean weight of each group, over the rows.
+    """The mean weight of each group, with levels weighted by their rows.
 
     >>> average(np.array([0, 0, 1]), np.array([3.0, 1.0, 2.0]), np.array([[4.0], [8.0], [1.0]]))
     array([[5.],
@@ -93,14 +93,15 @@ def add_up(groups: Integers, counts: Floats) -> Floats:
 
 
 ROUNDING = 1e-9
-"""Sums of weights in another order may differ by this share."""
+"""Relative difference that rounding may cause between sums in different orders."""
 
 
 def centre(counts: Sequence[Counts], weights: Floats, whole: float) -> Floats:
-    """Move what belongs elsewhere.
+    """Centre tables over the rows: move means to the prior, and main effects of pairs to features.
 
-    `weights` has the prior first and any number of columns, `whole` is the weight of all rows. Rows
-    without an answer would lose what is moved, so that such features and pairs keep what they have.
+    `weights` has the prior first and any number of columns; `whole` is the weight of all rows. Only
+    features and pairs that are known in every row are centred: otherwise the totals of rows without
+    a value would change.
     """
     weights = weights.copy()
     starts = np.cumsum([1, *(len(c.counts) for c in counts)]).tolist()
@@ -123,7 +124,7 @@ def centre(counts: Sequence[Counts], weights: Floats, whole: float) -> Floats:
 def _purify(
     pair: Counts, features: dict[str, Feature | Cross], spans: dict[str, slice], weights: Floats
 ) -> None:
-    """Leave a pair what no sum of a table for each of its features can say, over its rows."""
+    """Move the additive part of a pair's weights (least squares over rows) to its two features."""
     assert isinstance(pair.feature, Cross)
     cells, rows = np.array(pair.feature.pairs), pair.counts.sum(axis=1)
     sizes = [len(part.levels) for part in pair.feature.parts]
@@ -142,7 +143,7 @@ def _purify(
 
 
 MOST_WEIGHTS = 1024
-"""The covariance of more weights is not kept: a model is to fit into a letter."""
+"""The covariance of more weights than this is not kept, so that the model file stays small."""
 
 DIGITS = 6
 
@@ -154,15 +155,15 @@ def evidence_of(
     fine: Collection[str],
     apart: float | None = None,
 ) -> Evidence:
-    """The tables of a fit in place of naive Bayes's, or of one fit per class.
+    """Replace the tables of naive Bayes by those of a fit, or of one fit per class.
 
-    `fine` are the columns that were cut finely: their intervals may be merged, which moves no total
-    by more than `apart` (default: `APART`).
+    `fine` names the finely binned columns: their bins may be merged, which changes no total by more
+    than `apart` (default: `APART`).
     """
     whole = float(naive.class_counts.sum())
     weights = np.hstack([centre(counts, fit.weights, whole) for fit in fits])
     if weights.shape[1] > len(fits):
-        weights = contrast(weights)  # of classes fitted jointly
+        weights = contrast(weights)  # classes were fitted jointly
     columns = _split(weights[1:], [len(c.counts) for c in counts])
     groups = group_tables(counts, columns, fine, apart)
     merged = _split(_merge(weights, counts, groups)[1:], [*map(count_groups, groups)])
@@ -194,7 +195,7 @@ def _split(rows: Floats, sizes: Sequence[int]) -> list[Floats]:
 
 
 def _merge(weights: Floats, counts: Sequence[Counts], groups: Sequence[Integers]) -> Floats:
-    """Prior and weights, those of a group averaged."""
+    """The prior and the weights, averaged within each group."""
     columns = _split(weights[1:], [len(c.counts) for c in counts])
     parts = [
         average(group, c.counts.sum(axis=1), column)
@@ -206,10 +207,10 @@ def _merge(weights: Floats, counts: Sequence[Counts], groups: Sequence[Integers]
 def _merge_both(
     covariance: Floats | None, counts: Sequence[Counts], groups: Sequence[Integers], whole: float
 ) -> Floats | None:
-    """The covariance of what `centre` and `_merge` make of the weights.
+    """The covariance of the weights after `centre` and `_merge`.
 
-    A merged weight stands for levels that were told apart: its variance is the mean of theirs, and
-    not the smaller one of their mean.
+    A merged weight stands for levels that were fitted separately. So its variance is the mean of
+    their variances, not the smaller variance of their mean.
     """
     if covariance is None:
         return None
@@ -222,7 +223,7 @@ def _merge_both(
 def _errors(
     covariances: Sequence[Floats | None], groups: Sequence[Integers]
 ) -> list[Floats] | list[None]:
-    """The standard error of each weight, by feature, where it is known."""
+    """The standard error of each weight, by feature; None if a covariance is not known."""
     known = [np.diag(covariance)[1:] for covariance in covariances if covariance is not None]
     if len(known) < len(covariances):
         return [None] * len(groups)
@@ -231,7 +232,7 @@ def _errors(
 
 
 def _kept(covariances: Sequence[Floats | None]) -> Floats | None:
-    """The only covariance, to six digits, so that it is the same after a file."""
+    """The covariance of a single fit, rounded to six digits so that files preserve it exactly."""
     numbers = covariances[0]
     if len(covariances) > 1 or numbers is None or len(numbers) > MOST_WEIGHTS:
         return None

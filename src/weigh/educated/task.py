@@ -1,4 +1,4 @@
-"""What a fit is given: levels and their counts, rows, and what is asked for."""
+"""The input of a fit: rows, levels and their counts, constraints, and the pairs to search for."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from weigh.tally import Counts
 
 @dataclass(frozen=True)
 class Wish:
-    """What is asked of pairs: up to so many, some by name, and columns that are in none."""
+    """The pairs a user asks for: how many at most, which by name, and columns never to pair."""
 
     most: int | None = None  # None: as many as help
     named: tuple[frozenset[str], ...] = ()
@@ -31,31 +31,31 @@ NO_PAIRS = Wish(0)
 
 @dataclass(frozen=True)
 class Task:
-    """The levels and their counts, the rows, and what is asked for."""
+    """The input of a fit: rows, levels and their counts, target, constraints and wished pairs."""
 
     rows: Coded
     counts: tuple[Counts, ...]
     target: Target | Numbers
     orders: tuple[int, ...] = ()  # by feature: 1 rises, -1 falls, 0 is free
     wish: Wish = NO_PAIRS
-    pairs: tuple[Source, ...] = ()  # of the last features, which rows are not coded for
-    past: Quadratic | None = None  # the loss of rows that are not here
-    scales: Floats | None = None  # of each feature, where they are known
+    pairs: tuple[Source, ...] = ()  # maps to the last features, which are not coded themselves
+    past: Quadratic | None = None  # approximate loss of earlier rows
+    scales: Floats | None = None  # of each feature, if known
 
     @property
     def n_coded(self) -> int:
-        """The features that rows are coded for, which stand before the pairs."""
+        """The number of coded features, which come before the pairs."""
         return len(self.counts) - len(self.pairs)
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        """How the levels of each feature follow from those that rows are coded in."""
+        """The map from coded levels to the levels of each feature and pair."""
         coded = self.counts[: self.n_coded]
         own = (Source.of(j, len(counts.counts)) for j, counts in enumerate(coded))
         return (*own, *self.pairs)
 
     def with_pairs(self, found: list[tuple[Counts, Source]]) -> Task:
-        """The task with these pairs, and no others, as features of their own."""
+        """The task with these pairs and no others."""
         counts = (*self.counts[: self.n_coded], *(counts for counts, _ in found))
         return replace(self, counts=counts, pairs=tuple(source for _, source in found))
 
@@ -66,7 +66,7 @@ class Task:
 
 
 def problem_of(task: Task) -> Problem:
-    """The places of the levels, and the prior of each feature's weights."""
+    """The optimisation problem of a task: its design, and the prior of its weights."""
     silent = frozenset(j for j, c in enumerate(task.counts) if is_silent(c.counts))
     design = Design(task.sources, silent)
     blocks: list[Block] = []
@@ -80,7 +80,7 @@ def problem_of(task: Task) -> Problem:
 
 
 def widen(problem: Problem, start: State) -> State:
-    """Where a fit of more features begins, from a fit of the first of them."""
+    """The starting point of a fit with more features, from a fit of the first of them."""
     weights = np.zeros((problem.n_weights, problem.target.n_totals))
     weights[: len(start.weights)] = start.weights
     scales = np.full(len(problem.prior.blocks), FIRST)
@@ -89,7 +89,7 @@ def widen(problem: Problem, start: State) -> State:
 
 
 def narrow(task: Task, state: State, places: list[int]) -> State:
-    """Where a fit with some of the pairs begins, from a fit with all of them."""
+    """The starting point of a fit with some of the pairs, from a fit with all of them."""
     problem = problem_of(task.keep(places))
     spans = state.problem.design.spans
     columns = [*range(task.n_coded), *(task.n_coded + place for place in places)]
