@@ -1,11 +1,11 @@
-"""Models that people change by hand, with a record of who changed what, and why.
+"""Editing of models by hand, with a record of who changed what, and why.
 
-actions   what can be done to the tables of a model
-rows      rows with their classes, or with their numbers
-cards     the editor of a scorecard: whole points after every change
-pairs     the weights of a pair that is added, and how far they are shrunk
-refit     the other tables fitted again, from the model before all changes
-editor    `weigh.edit`: one change after the other, undone and repeated
+actions   the changes that can be made to the tables of a model
+rows      the rows that measure the loss, with their classes or numbers
+cards     the editor of a scorecard: points are rounded after every change
+pairs     the weights of a pair that is added, and their shrinkage
+refit     refits of tables, which start from the model before all changes
+editor    `weigh.edit`: makes, undoes and repeats changes
 """
 
 from weigh.editing.editor import Editor, edit

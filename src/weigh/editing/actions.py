@@ -1,6 +1,6 @@
-"""What can be done to the tables of a model: each action gives new evidence.
+"""The changes that can be made to the tables of a model; each function returns new evidence.
 
-A changed table has no standard errors any more, because nothing says what they are.
+A changed table has no standard errors, because its weights are no longer estimates.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from weigh.scorecard.reasons import find_level
 
 
 def drop(evidence: Evidence, sample: Sample, feature: str) -> Evidence:
-    """Without a table, and without the columns that no other table reads."""
+    """The evidence without a table, and without the columns that no other table reads."""
     gone = evidence[feature]
     tables = tuple(table for table in evidence if table is not gone)
     if not tables:
@@ -30,7 +30,7 @@ def drop(evidence: Evidence, sample: Sample, feature: str) -> Evidence:
 
 
 def remove_pair(evidence: Evidence, sample: Sample, first: str, second: str) -> Evidence:
-    """Without the table of a pair."""
+    """The evidence without the table of a pair."""
     for table in evidence:
         parts = {part.name for part in table.feature.parts}
         if isinstance(table.feature, Cross) and parts == {first, second}:
@@ -39,9 +39,9 @@ def remove_pair(evidence: Evidence, sample: Sample, first: str, second: str) -> 
 
 
 def add_pair(evidence: Evidence, sample: Sample, first: str, second: str) -> Evidence:
-    """With a table of two features together, whose weights are zero until they are fitted.
+    """The evidence with a table of two features together, whose weights are still zero.
 
-    Numbers are cut at the cut points of their own tables that are nearest to the quartiles.
+    A numeric feature keeps only the cut points of its own table that are nearest to the quartiles.
     """
     own = [evidence[name] for name in (first, second)]
     if first == second or not all(isinstance(table.feature, Feature) for table in own):
@@ -62,11 +62,11 @@ def add_pair(evidence: Evidence, sample: Sample, first: str, second: str) -> Evi
 
 
 PARTS = 4
-"""Bins of a number in a pair that is added."""
+"""Most bins of a numeric feature in a pair that is added."""
 
 
 def _coarsen(table: FeatureTable) -> Feature:
-    """The feature with the cut points that come nearest to bins of equally many rows."""
+    """The feature with fewer cut points: those nearest to the quartiles of the rows."""
     feature = table.feature
     assert isinstance(feature, Feature)
     if len(feature.cuts or ()) < PARTS:
@@ -84,18 +84,18 @@ def rename(
     name: str = "",
     levels: Mapping[str, str] | None = None,
 ) -> Evidence:
-    """With other names for a feature and its levels, to be read; nothing is keyed by them."""
+    """The evidence with display names for a feature and its levels; its keys stay the same."""
     return rename_feature(evidence, feature, name, levels or {})
 
 
 def freeze(evidence: Evidence, sample: Sample, feature: str) -> Evidence:
-    """The model as it is; `refit` leaves the table alone from now on."""
+    """The evidence unchanged; the record of this action keeps the table out of later refits."""
     evidence[feature]
     return evidence
 
 
 def set(evidence: Evidence, sample: Sample, feature: str, level: str, weight: Any) -> Evidence:
-    """Another weight for a level; of more than two classes, one for each."""
+    """The evidence with another weight of a level; with more than two classes, one per class."""
     table = evidence[feature]
     given = np.atleast_1d(np.asarray(weight, dtype=np.float64))
     if given.shape != table.by_class.shape[1:] or not np.isfinite(given).all():
@@ -107,7 +107,7 @@ def set(evidence: Evidence, sample: Sample, feature: str, level: str, weight: An
 
 
 def tie(evidence: Evidence, sample: Sample, feature: str, levels: Sequence[str]) -> Evidence:
-    """The mean weight, over rows, for several levels, which stay apart."""
+    """The evidence with the mean weight over rows for several levels, which stay separate."""
     table = evidence[feature]
     places = _places(table, levels)
     weights = table.by_class.copy()
@@ -116,7 +116,7 @@ def tie(evidence: Evidence, sample: Sample, feature: str, levels: Sequence[str])
 
 
 def scale(evidence: Evidence, sample: Sample, feature: str, factor: float) -> Evidence:
-    """All weights of a table times a factor."""
+    """The evidence with all weights of a table multiplied by a factor."""
     if not (is_number(factor) and np.isfinite(factor)):
         raise ValueError(f"factor must be a number, got {factor!r}")
     table = evidence[feature]
@@ -124,7 +124,7 @@ def scale(evidence: Evidence, sample: Sample, feature: str, factor: float) -> Ev
 
 
 def monotone(evidence: Evidence, sample: Sample, feature: str, direction: int) -> Evidence:
-    """The nearest weights, over rows, that only rise (1) or only fall (-1)."""
+    """The evidence with a table made increasing (1) or decreasing (-1) by isotonic regression."""
     from sklearn.isotonic import isotonic_regression
 
     table = evidence[feature]
@@ -141,7 +141,7 @@ def monotone(evidence: Evidence, sample: Sample, feature: str, direction: int) -
 
 
 def merge(evidence: Evidence, sample: Sample, feature: str, levels: Sequence[str]) -> Evidence:
-    """Neighbouring bins, or categories, as one level, whose weight is their mean over rows."""
+    """The evidence with neighbouring bins, or categories, merged into a level of mean weight."""
     table = evidence[feature]
     own, places = table.feature, _places(table, levels)
     n = own.n_in_order or own.n_categories if isinstance(own, Feature) else 0
@@ -171,10 +171,10 @@ def _join(feature: Feature, group: Integers) -> Feature:
 
 
 def move_cut(evidence: Evidence, sample: Sample, feature: str, cut: float, to: float) -> Evidence:
-    """Another cut point; weights stay, and rows move between the two bins beside it.
+    """The evidence with a cut point moved; weights stay, and rows move between its two bins.
 
-    The rows say which share of the two bins lies on either side of the new cut point. The counts of
-    both bins together stay, so that they add up to the rows of the fit, whichever rows are given.
+    The rows of `sample` give the share of each class on either side of the new cut point. The
+    counts of both bins together stay the same, so they still add up to the rows of the fit.
     """
     table = evidence[feature]
     old = table.feature
@@ -190,7 +190,7 @@ def move_cut(evidence: Evidence, sample: Sample, feature: str, cut: float, to: f
 
 
 def _split(table: FeatureTable, feature: Feature, at: int, sample: Sample) -> Floats:
-    """The counts of a table whose bins `at` and `at + 1` have another cut point between them."""
+    """The counts of a table after the cut point between the bins `at` and `at + 1` has moved."""
     beside = slice(at, at + 2)
     found, counts = _count(feature, sample)[beside], table.counts.copy()
     total, seen = counts[beside].sum(axis=0), found.sum(axis=0)
@@ -208,7 +208,7 @@ def _count(feature: Feature | Cross, sample: Sample) -> Floats:
 
 
 def _places(table: FeatureTable, levels: Sequence[str]) -> Integers:
-    """Where two levels or more stand, in order."""
+    """The sorted indices of two or more levels."""
     places = np.unique([find_level(table, level) for level in levels])
     if isinstance(levels, str) or len(places) < 2:
         raise ValueError(f"levels must list two levels of {table.name!r} or more, got {levels!r}")
@@ -223,7 +223,7 @@ def _mean(table: FeatureTable, places: Integers) -> Floats:
 def _with(
     evidence: Evidence, table: FeatureTable, weights: Floats, changed: FeatureTable | None = None
 ) -> Evidence:
-    """The evidence with a table changed."""
+    """The evidence with other weights of a table, and perhaps other levels (`changed`)."""
     new = replace(changed or table, by_class=weights, variances=None, known_errors=None)
     tables = tuple(new if own is table else own for own in evidence)
     return replace(evidence, tables=tables, covariance=None)
@@ -247,10 +247,10 @@ ACTIONS: dict[str, Callable[..., Evidence]] = {
 }
 
 HOLD = ("freeze", "set", "tie", "monotone", "scale")
-"""Actions after which a refit leaves the weights of the table alone."""
+"""Actions after which refits keep the weights of the table."""
 
 RESHAPE = ("drop", "add_pair", "remove_pair", "merge", "move_cut")
-"""Actions that leave other tables or levels, and weights as they were."""
+"""Actions that change the tables or levels of a model, but set no weight by hand."""
 
 REBIN = ("merge", "move_cut")
-"""Actions that leave other bins or groups of categories."""
+"""Actions that change the bins or groups of categories of a feature."""

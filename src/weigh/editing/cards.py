@@ -1,4 +1,4 @@
-"""A scorecard changed by hand: whole points after every change, and one record of them all."""
+"""The editor of a scorecard: points are rounded after every change, and changes are recorded."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from weigh.scorecard import Scorecard
 class CardEditor(Editor):
     """The editor of a scorecard; `model` is a card of the same scale.
 
-    Weights are the points in nats. After each change every level has the nearest whole points, so
-    that the loss is that of the card. Earlier changes by `Scorecard.edit` are the first of the
-    record, which has points where weights were set.
+    Weights are the points in nats. After each change the points of every level are rounded, so
+    the loss is that of the printed card. The record begins with earlier changes by
+    `Scorecard.edit`, and contains points in place of weights.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class CardEditor(Editor):
         return super()._make(action, given)
 
     def _record(self, given: dict[str, Any]) -> dict[str, Any]:
-        """The points that a level was given in place of its weight."""
+        """The arguments of a change for the record, with points in place of a weight."""
         given = dict(given)
         if "weight" in given:
             weight = np.asarray(given.pop("weight"), dtype=np.float64)
@@ -70,7 +70,7 @@ class CardEditor(Editor):
         return given
 
     def _settle(self, after: Evidence) -> Evidence:
-        """Whole points for every level."""
+        """The evidence with the points of every level rounded to integers."""
         units = after.units
         tables = tuple(_round(table, units) for table in after)
         prior = (units.total(float(after.prior_row[0])) - units.start) / units.scale
@@ -78,7 +78,7 @@ class CardEditor(Editor):
 
 
 def _face(rows: ClassRows, card: Scorecard) -> ClassRows:
-    """Rows whose classes have the order of the card's: the bad one first."""
+    """The rows with their classes in the order of the card."""
     sample = rows.sample
     if sample.classes.tolist() == card.classes_.tolist():
         return rows
@@ -88,7 +88,7 @@ def _face(rows: ClassRows, card: Scorecard) -> ClassRows:
 
 
 def _list_edits(card: Scorecard) -> Iterable[Change]:
-    """The points that were changed by `Scorecard.edit`."""
+    """The changes of points by `Scorecard.edit`, as changes of the editor's record."""
     for edit in card._edits:
         given = {"feature": edit.feature, "level": edit.level, "points": edit.after}
         yield Change("set", given, edit.why, edit.who, edit.when, 0.0, 0.0, False)
@@ -100,7 +100,7 @@ def _round(table: FeatureTable, units: Units) -> FeatureTable:
 
 
 def _remake(card: Scorecard, evidence: Evidence) -> Scorecard:
-    """A card with the settings of another one, of the features and levels that are left."""
+    """A card with the settings of `card`, for the features and levels that are left."""
     settings = card.settings
     names = {table.name: {*table.labels} for table in evidence}
     settings["texts"] = {name: text for name, text in card.texts.items() if name in names}
@@ -110,6 +110,6 @@ def _remake(card: Scorecard, evidence: Evidence) -> Scorecard:
         if name in names
     }
     source = replace(evidence, units=HUNDREDTHS)
-    made = Scorecard(source if card._good else flip(source), **settings)  # files sort classes
+    made = Scorecard(source if card._good else flip(source), **settings)  # files sort the classes
     made.provenance_ = card.provenance_
     return made

@@ -1,4 +1,4 @@
-"""One change after the other, each with its reason; undone, repeated and replayed."""
+"""The editor of a model: makes changes with their reasons, undoes, repeats and replays them."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from weigh.frames import Sample
 from weigh.parameters import is_number
 
 LARGE = 5.0
-"""Nats: a weight above it, and above three times the largest of the model, is doubted."""
+"""In nats: a larger weight that is also above three times the model's largest raises a warning."""
 
 
 class Signature(TypedDict, total=False):
-    """What every change takes: the reason, another name than the editor's, and whether to refit."""
+    """Arguments of every change: the reason, a name instead of the editor's, whether to refit."""
 
     why: Required[str]
     who: str | None
@@ -34,7 +34,7 @@ class Signature(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class _Signed:
-    """Who makes a change, why and when."""
+    """The reason, author and time of a change."""
 
     why: str
     who: str
@@ -43,7 +43,7 @@ class _Signed:
 
 @dataclass(frozen=True, eq=False)
 class _State:
-    """The tables after some changes, and what a refit of them starts from."""
+    """The tables after some changes, and the start of a refit."""
 
     evidence: Evidence
     start: Start
@@ -105,7 +105,7 @@ def edit(
 
 
 def _find_editor(model: Any) -> tuple[Any, Callable[..., Editor]]:
-    """The model that reads the rows, and the class of its editor; a card is read as a model."""
+    """The model that reads the rows (a card is converted to one), and the class of its editor."""
     from weigh.editing.cards import CardEditor  # which builds on this module
     from weigh.scorecard import Scorecard  # slow to import
 
@@ -156,7 +156,7 @@ class Editor:
             loss = f"mean deviance {self.loss:.4g}"
         return f"<Editor: {loss}, {edits}{last}>"
 
-    # ------------------------------------------------------------ what it is
+    # ------------------------------------------------------------ current state
 
     @property
     def evidence(self) -> Evidence:
@@ -177,9 +177,9 @@ class Editor:
     def model(self) -> Any:
         """The current model. Of the other results of its fit, only the scales are kept.
 
-        A regressor also keeps the shape of its errors. Its dispersion is that of the fit, times how
-        much Pearson's statistic of the training rows has grown since, each over the rows less the
-        effective degrees of freedom.
+        A regressor also keeps the quantiles of its errors. Its dispersion is that of the fit,
+        multiplied by the growth of Pearson's statistic on the training rows. The statistic is
+        divided by the number of rows minus the effective degrees of freedom.
         """
         if self._at == 0:
             return self._given
@@ -200,7 +200,7 @@ class Editor:
         return model
 
     def _disperse(self, rows: NumberRows) -> float:
-        """The dispersion of the model as it is now."""
+        """The dispersion of the current model."""
         both = self._states[0], self._states[self._at]
         before, after = (degrees_of_freedom(own.evidence, rows, own.start) for own in both)
         return rows.disperse(self._given.evidence_, self.evidence, (before, after))
@@ -212,7 +212,7 @@ class Editor:
 
     @property
     def sample(self) -> Sample:
-        """The rows to judge by."""
+        """The rows that measure the loss."""
         return self._rows.sample
 
     @property
@@ -233,7 +233,7 @@ class Editor:
     # ------------------------------------------------------------ changes
 
     def preview(self, action: str, arguments: Mapping[str, Any]) -> Evidence:
-        """The tables as a change would leave them, without making it."""
+        """The tables after a change, without making the change."""
         return self._settle(self._make(action, dict(arguments))[0])
 
     def change(
@@ -283,7 +283,7 @@ class Editor:
         return self._do("move_cut", given, **signed)
 
     def monotone(self, feature: str, direction: int, **signed: Unpack[Signature]) -> Self:
-        """Make the weights of a table rise (1) or fall (-1), with the least change over rows."""
+        """Make the weights of a table increase (1) or decrease (-1), by isotonic regression."""
         return self._do("monotone", {"feature": feature, "direction": direction}, **signed)
 
     def scale(self, feature: str, factor: float, **signed: Unpack[Signature]) -> Self:
@@ -291,10 +291,10 @@ class Editor:
         return self._do("scale", {"feature": feature, "factor": factor}, **signed)
 
     def add_pair(self, first: str, second: str, **signed: Unpack[Signature]) -> Self:
-        """Add a table of two features together, fitted with all other weights held.
+        """Add a table of two features together, fitted with all other weights fixed.
 
-        Its weights are shrunk as `EducatedNB` shrinks those of a pair, by a scale that the training
-        rows tell: a pair of noise is shrunk to nearly nothing.
+        Its weights are shrunk as `EducatedNB` shrinks those of a pair. The training rows decide how
+        strongly: a pair of noise is shrunk to nearly nothing.
         """
         return self._do("add_pair", {"first": first, "second": second}, **signed)
 
@@ -309,10 +309,10 @@ class Editor:
         levels: Mapping[Any, str] | None = None,
         **signed: Unpack[Signature],
     ) -> Self:
-        """Give a feature, or some of its levels, other names in what people read.
+        """Give a feature, or some of its levels, display names.
 
-        Columns, edits, files and exports stay keyed by the feature's and the levels' own names, and
-        so do the arguments of later changes.
+        Columns, edits, files, exports and the arguments of later changes still use the original
+        names of the feature and its levels.
         """
         texts = {label(level): text for level, text in (levels or {}).items()}
         return self._do("rename", {"feature": feature, "name": name, "levels": texts}, **signed)
@@ -361,7 +361,7 @@ class Editor:
         try:
             given = np.abs(np.asarray(weight, dtype=np.float64)).max()
         except (ValueError, TypeError):
-            return  # the change itself refuses it
+            return  # the change itself raises the error
         largest = max((np.abs(t.by_class).max(initial=0.0) for t in self.evidence), default=0.0)
         if LARGE < given < np.inf and given > 3 * largest:
             warn_caller(
@@ -385,7 +385,7 @@ class Editor:
         self._at += 1
 
     def _make(self, action: str, given: dict[str, Any]) -> tuple[Evidence, Start]:
-        """The tables after a change, and what a refit of them starts from."""
+        """The tables after a change, and the start of a refit."""
         if "points" in given:
             raise ValueError(f"points are those of a scorecard: give a weight, got {given}")
         after = _find(action)(self.evidence, self.train, **given)
@@ -395,35 +395,35 @@ class Editor:
         return after, start
 
     def _record(self, given: dict[str, Any]) -> dict[str, Any]:
-        """The arguments of a change that was made, as the record has them."""
+        """The arguments of a change, as they are recorded."""
         return given
 
     def _settle(self, after: Evidence) -> Evidence:
-        """The tables as the model has them; a card has whole points."""
+        """The tables as the model stores them; the editor of a card rounds their points."""
         return after
 
     def _held(self, action: str, given: dict[str, Any]) -> set[str]:  # type: ignore[valid-type]
-        """The tables whose weights were given by hand, by this change or one before."""
+        """The names of the tables that were frozen or set by hand, by this change or earlier."""
         every = [(one.action, one.arguments) for one in self.edits] + [(action, given)]
         return {own["feature"] for name, own in every if name in HOLD}
 
 
 def _name_bins(model: Any, evidence: Evidence, edits: Iterable[Change]) -> Any:
-    """The parameter `bins` with the cut points and groups of categories that edits left.
+    """The parameter `bins` with the cut points and groups of categories after the edits.
 
-    So a clone of the edited model that is fitted again has the bins that the record speaks of.
+    So a clone of the edited model that is fitted again has the bins of the edited model.
     """
     names = {change.arguments["feature"] for change in edits if change.action in REBIN}
     every = [feature for feature in evidence.features if isinstance(feature, Feature)]
     own = {f.name: list_bins(f, np.arange(len(f.levels))) for f in every if f.name in names}
     if not own or isinstance(model.bins, Mapping):
         return {**model.bins, **own} if own else model.bins
-    joins = isinstance(model.bins, Binning)  # categories, too
+    joins = isinstance(model.bins, Binning)  # also groups categories
     return {f.name: model.bins for f in every if f.is_numeric or joins} | own
 
 
 def _read_weight(evidence: Evidence, weight: Any, factor: float | None) -> Any:
-    """The weight of a level, given as it is or as a factor of the estimate."""
+    """The weight of a level, given directly or as a factor of the estimate."""
     if (weight is None) == (factor is None):
         raise ValueError("set takes a weight, or the factor of a model with a log link: give one")
     if factor is None:

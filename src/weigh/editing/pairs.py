@@ -1,8 +1,9 @@
-"""An added pair: its weights, and the scale of most marginal likelihood that they are shrunk by.
+"""Weights of an added pair, and the prior precision that maximises the marginal likelihood.
 
-All other weights are held, so that only the row's own cell of the pair can change its total. Near
-the fitted weights the loss is then a parabola of each cell, and Fellner and Schall's updates need
-no further look at the rows. Weights and scale are found in turn.
+All other weights are fixed, so a row's total depends on one cell of the pair only. Near the fitted
+weights the loss is then a separate parabola in each cell, and Fellner and Schall's updates of the
+precision (called scale here) need no further pass over the rows. Weights and scale are updated in
+turn.
 """
 
 from __future__ import annotations
@@ -23,16 +24,16 @@ from weigh.evidence import Evidence
 from weigh.frames import Floats
 
 ROUNDS, UPDATES = 20, 500
-"""The most times that weights are fitted, and the most updates of the scale between two fits."""
+"""Maximum number of fits of the weights, and of updates of the scale between two fits."""
 
 STEADY = 1e-3
-"""Scales that change by a smaller share have been found."""
+"""Scales have converged if their relative change is smaller."""
 
 
 def fit_pair(
     evidence: Evidence, rows: ClassRows | NumberRows, held: Collection[str], start: Start
 ) -> tuple[Evidence, Start]:
-    """The weights of the last table, and a start that knows its scale."""
+    """The evidence with the weights of its last table fitted, and a start with their scale."""
     name = evidence.names[-1]
     evidence = refit_others(evidence, rows, held, start, prior=False)
     for _ in range(ROUNDS):
@@ -45,7 +46,7 @@ def fit_pair(
 
 
 def _find_scales(evidence: Evidence, rows: ClassRows | NumberRows, start: Start) -> Floats:
-    """The scale of each total; classes that are fitted jointly share one."""
+    """The scale of the last table for each total; classes that are fitted jointly share one."""
     table = evidence.tables[-1]
     found = start.scales[table.name].copy()
     blocks, _ = prior_of(table.feature, table.counts, 0)
@@ -67,7 +68,7 @@ def _pairs_before(evidence: Evidence) -> list[str]:
 
 
 def _bends(evidence: Evidence, rows: ClassRows | NumberRows) -> Floats:
-    """The second derivative of the loss in the weight of each cell, by total."""
+    """The second derivative of the loss with respect to the weight of each cell, by total."""
     table, read = evidence.tables[-1], rows.sample.table
     curvature = rows.moments(evidence, evidence.total(read)).curvature
     placed = table.feature.read(read)
@@ -78,9 +79,10 @@ def _bends(evidence: Evidence, rows: ClassRows | NumberRows) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class _Search:
-    """Parabolas in directions of which S and all second derivatives are diagonal.
+    """The loss in coordinates where the penalty matrix S is the identity.
 
-    At the scale s the weights are right/(bends + s), and S is the identity.
+    The second derivatives `bends` are diagonal too, so the weights at scale s are
+    right/(bends + s).
     """
 
     block: Block
@@ -93,7 +95,10 @@ class _Search:
     def at(
         cls, block: Block, w: Floats, c: Floats, scale: float, others: Floats, start: Start
     ) -> Self:
-        """Of weights that have the least penalised loss at a scale."""
+        """The search at weights w that minimise the penalised loss at a scale.
+
+        c are the second derivatives of the loss.
+        """
         if block.matrix is None:
             return cls(block, c, w * (c + scale), others, start.size)
         root = np.linalg.cholesky(block.matrix)
@@ -105,9 +110,9 @@ class _Search:
         return cls(block, np.maximum(bends, 0.0), right, others, start.size)
 
     def climb(self, scale: float, least: float) -> float:
-        """Where Fellner and Schall's updates end."""
+        """The scale to which Fellner and Schall's updates converge."""
         n = self.bends.shape[1]
-        share = 1.0 if n == 1 else (n - 1) / n  # of the classes' weights that are free
+        share = 1.0 if n == 1 else (n - 1) / n  # the weights of the classes sum to zero
         ends = least / (share * self.block.firmness * self.size), MOST_SCALE / self.size
         for _ in range(UPDATES):
             free = share * float((self.bends / (self.bends + scale)).sum())
@@ -119,6 +124,6 @@ class _Search:
         return scale
 
     def _expect(self, scale: float) -> float:
-        """The variance expected of the weights, by those of all pairs."""
+        """The variance expected of the weights, given the scales of all pairs."""
         every = np.append(self.others, scale) * self.size
         return float(expect_variances([self.block] * len(every), every)[-1]) * self.size

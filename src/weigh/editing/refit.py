@@ -1,10 +1,12 @@
-"""Fit some tables again while the others are held.
+"""Refits of some tables while the others are fixed.
+
+A refit minimises
 
     loss(w) - g'(w - start) + 1/2 (w - start)' P (w - start)
 
-`start` are the weights before all changes, g is the slope of the loss there and P the Hessian of
-the prior. For EducatedNB g is minus the prior's slope, so that this is the penalised loss that the
-model was fitted to. For every model the start itself is the minimum where nothing was changed.
+`start` are the weights before all changes, g is the gradient of the loss there and P the Hessian of
+the prior's penalty. For EducatedNB g is minus the gradient of the penalty, so this is the penalised
+loss of its fit. For every model, `start` is the minimum if nothing was changed.
 """
 
 from __future__ import annotations
@@ -34,11 +36,11 @@ from weigh.parameters import is_count
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """The tables that were given, and the same with the levels that tables have now.
+    """The weights that a refit starts from: the given tables, also with the current levels.
 
-    `scales` are those of EducatedNB and of added pairs by table, one for each total; `signs` say
-    which tables rise (1) or fall (-1). `size` is the variance of a gaussian target, which weights
-    are relative to.
+    `scales` are the prior precisions of EducatedNB and of added pairs, by table, one per total.
+    `signs` are the tables that must increase (1) or decrease (-1). `size` is the variance of a
+    gaussian target, the unit of the prior's variances.
     """
 
     given: Evidence
@@ -49,7 +51,7 @@ class Start:
 
     @classmethod
     def of(cls, model: Any, rows: ClassRows | NumberRows) -> Self:
-        """The start of all changes to a model, which is to be fitted to these rows."""
+        """The start for a model before any change, to be refitted to these rows."""
         evidence = model.evidence_
         size = 1.0
         if isinstance(rows, NumberRows) and evidence.link == "identity":
@@ -57,7 +59,7 @@ class Start:
         return cls(evidence, evidence, _scales(model), _signs(model), size)
 
     def changed(self, action: str, sample: Sample, given: Mapping[str, Any]) -> Self:
-        """The start with tables and levels as a change leaves them, and the weights that it had."""
+        """The start with the tables and levels after a change, and with its own weights."""
         if action not in RESHAPE:
             return self
         after, scales = ACTIONS[action](self.reshaped, sample, **given), self.scales
@@ -66,11 +68,14 @@ class Start:
         return replace(self, reshaped=after, scales={**scales, **dict.fromkeys(added, first)})
 
     def scaled(self, name: str, scales: Floats) -> Self:
-        """The start with other scales of a table."""
+        """The start with other scales for a table."""
         return replace(self, scales={**self.scales, name: scales})
 
     def pull(self) -> Floats:
-        """The Hessian of the prior by total; of models without one, a row that holds each level."""
+        """The Hessian P of the prior's penalty, by total.
+
+        For models without a prior it is a ridge penalty of `RIDGE` for each level.
+        """
         n = 1 + sum(len(table.levels) for table in self.reshaped)
         n_totals = len(self.reshaped.prior_row)
         found = np.zeros((n_totals, n, n))
@@ -89,7 +94,7 @@ class Start:
         return found
 
     def orders(self, held: Collection[str]) -> tuple[Order, ...]:
-        """Of the tables that are to rise or fall, and may change."""
+        """The order constraints of the monotone tables that are not held."""
         found = []
         for start, table in self._starts():
             n, sign = count_intervals(table.feature), self.signs.get(table.name)
@@ -98,7 +103,7 @@ class Start:
         return tuple(found)
 
     def attributes(self) -> dict[str, Any]:
-        """What a later `edit` of the changed model has to know, of the tables that are left."""
+        """The fitted attributes that a later `edit` of the changed model needs."""
         names = self.reshaped.names
         found: dict[str, Any] = {}
         if all(name in self.scales for name in self.given.names):
@@ -136,11 +141,11 @@ def _signs(model: Any) -> dict[str, int]:
 
 
 STEPS, PRECISE, ENOUGH = 300, 1e-15, 1e-9
-"""Newton steps end where one promises less than `PRECISE` nats for a row of weight one; a search
-that ends above `ENOUGH` has not converged."""
+"""Most Newton steps, and two tolerances for the expected decrease of the loss by the next step, in
+nats per row: steps end below `PRECISE`, and above `ENOUGH` the refit has not converged."""
 
 CLASSES = 1e-8, 200
-"""How precise steps of classes fitted jointly are, and the most products for one."""
+"""Tolerance and most iterations of conjugate gradients, for classes that are fitted jointly."""
 
 
 def refit_others(
@@ -150,7 +155,7 @@ def refit_others(
     start: Start,
     prior: bool = True,
 ) -> Evidence:
-    """The weights of least loss of the tables that are not held, and of the prior if asked for."""
+    """The evidence with all tables refitted except `held`, and with the prior refitted if asked."""
     problem = _problem(evidence, rows, held, start)
     problem.free[0] = prior
     with engine.one_blas_thread():
@@ -169,7 +174,7 @@ def refit_others(
 
 
 def degrees_of_freedom(evidence: Evidence, rows: ClassRows | NumberRows, start: Start) -> float:
-    """How many rows the weights of all tables are worth: tr((H + P)^-1 H) over the totals."""
+    """The effective degrees of freedom of all weights: tr((H + P)^-1 H), summed over the totals."""
     problem = _problem(evidence, rows, (), start)
     with engine.one_blas_thread():
         return _Weights(problem, weights_of(evidence)).degrees_of_freedom
@@ -177,14 +182,14 @@ def degrees_of_freedom(evidence: Evidence, rows: ClassRows | NumberRows, start: 
 
 @dataclass(frozen=True, eq=False)
 class _Problem:
-    """Rows, and what ties the weights to the start."""
+    """The data and penalties of a refit."""
 
     evidence: Evidence
     design: csr_array
     rows: ClassRows | NumberRows
     weight: Floats
     start: Floats
-    slope: Floats  # of the loss at the start
+    slope: Floats  # gradient of the loss at the start
     pull: Floats  # P, by total
     free: Integers  # whether a weight may change
     orders: tuple[Order, ...]
@@ -200,7 +205,7 @@ def _problem(
     slope = rows.moments(start.given, totals).slope
     free = [np.full(len(table.levels), table.name not in held) for table in evidence]
     known = [np.full(len(table.levels), table.name in start.given) for table in evidence]
-    told = np.concatenate([[True], *known])  # an added table starts from zero, which is no minimum
+    told = np.concatenate([[True], *known])  # an added table starts at zero, not at a minimum
     return _Problem(
         evidence,
         design,
@@ -216,7 +221,7 @@ def _problem(
 
 @dataclass(frozen=True, eq=False)
 class _Weights:
-    """Weights, the prior first, a column for each total; and the loss that they leave."""
+    """A point of the search: weights (the prior first, a column per total) and their loss."""
 
     problem: _Problem
     weights: Floats
@@ -232,25 +237,25 @@ class _Weights:
 
     @property
     def loss(self) -> float:
-        """In nats."""
+        """The penalised loss in nats."""
         own, away = self.problem, self._away
         tied = 0.5 * _times(own.pull, away) - own.slope
         return self._moments.loss + float((away * tied).sum())
 
     @cached_property
     def gradient(self) -> Floats:
-        """Zero where weights are held."""
+        """The gradient of the penalised loss, set to zero for held weights."""
         own = self.problem
         slope = own.design.T @ self._moments.slope - own.slope + _times(own.pull, self._away)
         return np.asarray(np.where(own.free[:, None], slope, 0.0))
 
     def moved(self, step: Floats) -> _Weights:
-        """Other weights."""
+        """The point at the weights minus `step`."""
         return _Weights(self.problem, self.weights - step)
 
     @cached_property
     def _factors(self) -> list[tuple[Floats, bool]]:
-        """The Hessian of the free weights of each total by itself."""
+        """Cholesky factors of the Hessian of the free weights, for each total separately."""
         own, found = self.problem, []
         for curvature, pull in zip(self._moments.curvature.T, own.pull, strict=True):
             every = (own.design.T @ (own.design * curvature[:, None])).toarray() + pull
@@ -261,7 +266,7 @@ class _Weights:
 
     @property
     def degrees_of_freedom(self) -> float:
-        """The number of weights, less what the prior holds of them."""
+        """The number of weights minus tr((H + P)^-1 P), which the penalty takes away."""
         own = zip(self._factors, self.problem.pull, strict=True)
         held = sum(float(np.trace(cho_solve(factor, pull))) for factor, pull in own)
         return self.weights.size - held
@@ -278,10 +283,10 @@ class _Weights:
         return np.asarray(np.where(own.free[:, None], bent + _times(own.pull, step), 0.0))
 
     def newton_step(self) -> Floats:
-        """Hessian^-1 gradient, bent where tables are to stay in order."""
+        """Hessian^-1 gradient, or the constrained step if tables must stay monotone."""
         if self._moments.probability is not None and self.gradient.any():
             solved = conjugate_gradients(self._product, self.gradient, self._solve_alone, *CLASSES)
-            return contrast(solved[0])  # what all classes have in common tells nothing
+            return contrast(solved[0])  # a shift common to all classes has no effect
         if self.problem.orders:
             orders = Orders(self.problem.orders)
             return step_in_order(self.weights, self.gradient, self._solve_alone, orders)
@@ -293,7 +298,7 @@ def _times(pull: Floats, away: Floats) -> Floats:
 
 
 def _minimise(point: _Weights) -> _Weights:
-    """Damped Newton steps, a last one without a look at the loss, and a warning if they failed."""
+    """Minimise by damped Newton steps and one undamped last step; warn if not converged."""
     whole = float(point.problem.weight.sum())
     near = descend(point, _Weights.newton_step, least=PRECISE * whole, most=STEPS)
     step = near.newton_step()
@@ -309,7 +314,7 @@ def _minimise(point: _Weights) -> _Weights:
 
 
 def _in_order(point: _Weights) -> _Weights:
-    """Without what rounding leaves out of order."""
+    """The point with violations of the order removed that are rounding errors."""
     weights = point.weights.copy()
     for order in point.problem.orders:
         own = order.sign * weights[order.places]

@@ -1,4 +1,4 @@
-"""Rows to edit a model by: with their classes, or with their numbers."""
+"""Rows for measuring the loss of a model and refitting it, with their classes or numbers."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from weigh.sheet import total_variances
 
 @dataclass(frozen=True, eq=False)
 class ClassRows:
-    """Rows with their classes; the loss is in bits a row."""
+    """Rows with their classes; the loss is in bits per row."""
 
     sample: Sample
     loss_name: ClassVar[str] = "bits"
 
     def loss(self, evidence: Evidence) -> float:
-        """The loss of a model, in bits a row."""
+        """The log loss of a model, in bits per row."""
         return loss_of(evidence, evidence.total(self.sample.table), self.sample)
 
     def moments(self, evidence: Evidence, totals: Floats) -> Moments:
@@ -35,9 +35,9 @@ class ClassRows:
 
 @dataclass(frozen=True, eq=False)
 class NumberRows:
-    """Rows with their numbers and what is added to their totals; the loss is the mean deviance.
+    """Rows with their numbers and offsets (`apart`); the loss is the mean deviance.
 
-    `dispersion` is that of the model before all changes, by which a loss in nats is divided.
+    `dispersion` is that of the model before all changes; the loss in nats is divided by it.
     """
 
     sample: Sample
@@ -51,7 +51,7 @@ class NumberRows:
     def read(
         cls, model: Any, X: Any, y: Any, sample_weight: Any = None, exposure: Any = None
     ) -> NumberRows:
-        """Rows with the columns that a fitted EducatedRegressor reads."""
+        """Read the columns that a fitted EducatedRegressor uses, the target and the offset."""
         table = read(X)
         sample, numbers = number_sample(table, y, sample_weight)
         if not sample.table.named:
@@ -65,7 +65,7 @@ class NumberRows:
         return cls(sample, model._family, numbers, apart[sample.kept], float(model.dispersion_))
 
     def loss(self, evidence: Evidence) -> float:
-        """The mean deviance of a model: the mean squared error of the gaussian family."""
+        """The mean deviance of a model; for the gaussian family the mean squared error."""
         losses = 2 * self.family.losses(self._totals(evidence), self.numbers)
         return float(np.average(losses, weights=row_weights(self.sample)))
 
@@ -76,17 +76,17 @@ class NumberRows:
 
     @property
     def variance(self) -> float:
-        """The variance of the numbers."""
+        """The variance of the target."""
         weight = row_weights(self.sample)
         mean = np.average(self.numbers, weights=weight)
         return float(np.average((self.numbers - mean) ** 2, weights=weight))
 
     def disperse(self, before: Evidence, after: Evidence, spent: tuple[float, float]) -> float:
-        """The dispersion after changes: as many times as large as Pearson's statistic has become.
+        """The dispersion after changes: multiplied by the growth of Pearson's statistic.
 
-        The statistic is that of a row that weights leave, because the weights are fitted to these
-        rows: `spent` are the degrees of freedom that they take, before and after. The variances of
-        gaussian estimates, which a changed model does not have, are added to the dispersion.
+        The statistic is divided by the residual degrees of freedom, because the weights are fitted
+        to these rows; `spent` are the effective degrees of freedom before and after. A changed
+        gaussian model has no variances of its estimates: they are added to the dispersion.
         """
         known = 0.0
         if not self.family.power and after.covariance is None:
@@ -97,7 +97,7 @@ class NumberRows:
         return (self.dispersion + known) * grown
 
     def _pearson(self, evidence: Evidence) -> float:
-        """The mean over rows of squared errors over what the family gives the mean."""
+        """Pearson's statistic per row: the mean of squared errors over the variance function."""
         means = self.family.mean(self._totals(evidence))
         errors = (self.numbers - means) ** 2 / means**self.family.power
         return float(np.average(errors, weights=row_weights(self.sample))) or 1.0
@@ -109,7 +109,7 @@ class NumberRows:
 def read_rows(
     model: Any, X: Any, y: Any, sample_weight: Any = None, exposure: Any = None
 ) -> ClassRows | NumberRows:
-    """Rows of a classifier or of an EducatedRegressor; other models are refused."""
+    """Read the rows for a classifier or an EducatedRegressor; other models are an error."""
     if hasattr(model, "dispersion_"):
         return NumberRows.read(model, X, y, sample_weight, exposure)
     if exposure is not None:
@@ -118,7 +118,7 @@ def read_rows(
 
 
 def loss_of(evidence: Evidence, totals: Floats, sample: Sample) -> float:
-    """The loss of rows with these totals, in bits a row."""
+    """The log loss of rows with these totals, in bits per row."""
     p = evidence.probabilities(totals)
     own = np.clip(p[np.arange(len(p)), sample.labels], BOUND, 1.0)
     return float(np.average(-np.log2(own), weights=sample.weight))
