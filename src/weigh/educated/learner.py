@@ -1,4 +1,4 @@
-"""EducatedNB: the most accurate table there is."""
+"""EducatedNB: a classifier with one table of weights per feature, all fitted together."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from weigh.progress import show_progress
 
 @dataclass(frozen=True)
 class Pair:
-    """A pair of columns that has a table of its own, and its gain in bits a row."""
+    """A pair of columns with its own table, and its gain in bits a row."""
 
     columns: tuple[str, str]
     gain: float
-    """By how many bits a row the leave-one-out loss would rise without it."""
+    """Rise of the leave-one-out loss without the pair, in bits a row."""
 
 
 class EducatedNB(EvidenceClassifier):
@@ -124,8 +124,8 @@ class EducatedNB(EvidenceClassifier):
     loo_loss_: Any
     n_passes_: Any
     pair_gains_: Any
-    loosening_: Any  # by how much the scales found were divided, as leave-one-out told
-    point_: Any  # the weight of one point, where `weigh.simplify` gave whole points
+    loosening_: Any  # divisor of the estimated scales, chosen by leave-one-out loss
+    point_: Any  # weight of one point, if `weigh.simplify` rounded to whole points
 
     def __init__(
         self,
@@ -169,7 +169,7 @@ class EducatedNB(EvidenceClassifier):
             return super()._fit_sample(sample)
 
     def _learn(self, sample: Sample) -> Evidence:
-        self.__dict__.pop("summary_", None)  # of other rows
+        self.__dict__.pop("summary_", None)  # it summarises other rows
         self.point_ = None
         self._check(len(sample.classes))
         warn_light_rows(sample)
@@ -180,7 +180,7 @@ class EducatedNB(EvidenceClassifier):
         target = Target(tally.class_counts)
         task = Task(rows, tally.tables, target, orders, self._wish(sample))
         each = len(tally.classes) > 2 and self.multiclass == "ovr"
-        with engine.one_blas_thread():  # whose sums would depend on how many there are
+        with engine.one_blas_thread():  # rounding would depend on the number of threads
             fits = self._fit_each(task) if each else [self._fit_jointly(task)]
             counts = tally.tables if each else fits[0].counts
             naive = weigh_tally(tally, self.smoothing)
@@ -219,16 +219,16 @@ class EducatedNB(EvidenceClassifier):
     def merge(self, *others: EducatedNB) -> EducatedNB:
         """Merge models of different rows into a model of all rows, by their summaries.
 
-        The weights are those of least penalised loss, where the loss of each model's rows is the
-        quadratic that `weigh.summarise` keeps. The result has a summary, too.
+        The weights minimise the penalised loss, with the loss of each model's rows approximated by
+        the quadratic that `weigh.summarise` keeps. The result has a summary too.
 
         Parameters
         ----------
         *others : EducatedNB
             Models of other rows, with summaries and the same cut points: fit them with
-            `bins=weigh.cut_points(model), pairs=0`. Categories are united.
+            `bins=weigh.cut_points(model), pairs=0`. The categories of all models are kept.
         """
-        from weigh.educated.updating import merge_models  # which builds on this module
+        from weigh.educated.updating import merge_models  # it imports this module
 
         return merge_models([self, *others])
 
@@ -254,13 +254,13 @@ class EducatedNB(EvidenceClassifier):
         return fits
 
     def _fine(self, table: Table) -> set[str]:
-        """The columns that were cut finely, and not as the user laid them out."""
+        """The columns that were binned finely rather than as the user specified."""
         settings = read_settings(self, table)
         return {name for name, setting in settings.items() if setting.bins == "fine"}
 
 
 def found_pairs(evidence: Evidence, gains: Any) -> list[Pair]:
-    """The pairs of a fitted model, that of the largest gain first; gains are in their order."""
+    """The pairs of a fitted model, the largest gain first; `gains` are in the order of tables."""
     tables = {table.name for table in evidence}
     crosses = [table.feature for table in evidence if isinstance(table.feature, Cross)]
     own = [c for c in crosses if all(part.name in tables for part in c.parts)]
@@ -273,7 +273,7 @@ def found_pairs(evidence: Evidence, gains: Any) -> list[Pair]:
 
 
 def wish_for(pairs: Any, unpaired: Any, table: Table) -> Wish:
-    """What the parameters `pairs` and `unpaired` ask of a table."""
+    """Read the parameters `pairs` and `unpaired` for the columns of a table."""
     free = frozenset(read_columns(unpaired, table, "unpaired"))
     if isinstance(pairs, str):
         return Wish(None, unpaired=free)
@@ -284,7 +284,7 @@ def wish_for(pairs: Any, unpaired: Any, table: Table) -> Wish:
 
 
 def check_pairs(pairs: Any) -> None:
-    """Refuse what `pairs` may not be."""
+    """Raise an error if `pairs` has no valid value."""
     count = is_count(pairs) and pairs >= 0
     listed = isinstance(pairs, Iterable) and not isinstance(pairs, str | Mapping)
     if not (count or listed or (isinstance(pairs, str) and pairs == "auto")):
@@ -295,9 +295,9 @@ def check_pairs(pairs: Any) -> None:
 
 
 def warn_light_rows(sample: Sample) -> None:
-    """Weights that add up to far less than the rows leave little to learn from: say so.
+    """Warn if the sum of sample weights is far below the number of rows.
 
-    The weights of rows that stay on a cluster are not looked at.
+    The table then counts as that few rows. Rows that stay on a cluster are not checked.
     """
     weight = None if isinstance(sample.table, FarTable) else sample.weight
     if weight is None or weight.sum() >= LIGHT * len(weight):
@@ -311,11 +311,11 @@ def warn_light_rows(sample: Sample) -> None:
 
 
 LIGHT = 0.1
-"""Rows that count for less than this on average are likely to have weights that add up to one."""
+"""With a mean weight of rows below this, sample weights were probably scaled to a sum of one."""
 
 
 def fit_and_warn(task: Task) -> Fit:
-    """Fit, and warn where the weights have not converged."""
+    """Fit, and warn if the weights have not converged."""
     fit = fit_task(task)
     if fit.complaint():
         warn_caller(f"EducatedNB has not converged: {fit.complaint()}", ConvergenceWarning)
@@ -323,5 +323,5 @@ def fit_and_warn(task: Task) -> Fit:
 
 
 def _signs(given: Any) -> list[Any]:
-    """What is asked of columns, by name or in order."""
+    """The monotone constraints of columns, given by name or in order."""
     return [*given.values()] if isinstance(given, Mapping) else [*given]

@@ -1,4 +1,4 @@
-"""Tables that only rise, or only fall: the weights of least penalised loss among such tables."""
+"""Fit monotone tables: minimise the penalised loss subject to weights that only rise or fall."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from weigh.frames import Floats, Integers
 from weigh.newton.descent import Order, Orders, descend, find_ties, step_in_order
 
 ROUGHLY, STEPS = 1e-3, 30
-"""Bent steps end where they promise less nats; ties are then looked for one by one."""
+"""Projected Newton steps end when their expected gain is below `ROUGHLY` nats, or after `STEPS`. An
+active-set method then finds the exact ties."""
 
 
 @dataclass(frozen=True)
 class Tied:
-    """A fit of fewer weights: those of `ties` equal share one."""
+    """A fit of fewer weights: levels with equal `ties` share one weight."""
 
     state: State
     ties: Integers
@@ -30,12 +31,12 @@ class Tied:
 
 
 def are_in_order(weights: Floats, asked: Sequence[Order]) -> bool:
-    """Whether weights are in the orders that are asked for, so that nothing holds them."""
+    """Whether weights satisfy the monotone constraints."""
     return not asked or bool((Orders(asked).rises(weights) >= 0).all())
 
 
 def hold_orders(state: State, asked: Sequence[Order]) -> Tied:
-    """Fit again with weights in order, at the same scales."""
+    """Refit the weights under monotone constraints, at the same scales."""
     orders = Orders(asked)
     if (orders.rises(state.weights) >= 0).all():
         return Tied(state, np.arange(state.problem.n_weights))
@@ -44,7 +45,7 @@ def hold_orders(state: State, asked: Sequence[Order]) -> Tied:
         return step_in_order(at.weights, at.gradient, at.factor.solve, orders)
 
     def releases(fit: Tied) -> Integers:
-        found = fit.state.found  # rows know of no ties
+        found = fit.state.found  # slopes of the rows, by untied weight
         pulled = state.problem.prior.apply(fit.weights, state.scales)
         strive = orders.multipliers(found.slopes + pulled)
         return np.asarray(strive < -10 * PRECISE * found.size)
@@ -59,7 +60,7 @@ def hold_orders(state: State, asked: Sequence[Order]) -> Tied:
 
 
 def _fit_tied(near: State, orders: Orders, tied: Integers) -> Tied:
-    """The weights of least penalised loss with these neighbours tied."""
+    """Minimise the penalised loss with these neighbours tied."""
     ties = orders.ties(tied, len(near.weights))
     start = np.zeros((ties[-1] + 1, near.weights.shape[1]))
     start[ties] = near.weights
@@ -68,7 +69,7 @@ def _fit_tied(near: State, orders: Orders, tied: Integers) -> Tied:
 
 
 def _reduce(problem: Problem, ties: Integers) -> Problem:
-    """The same problem for tied weights."""
+    """Restate the problem in terms of tied weights."""
     prior = Prior(
         tuple(_tie_block(block, ties) for block in problem.prior.blocks),
         tuple(_tie_centre(centre, ties) for centre in problem.prior.centres),

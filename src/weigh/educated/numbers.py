@@ -1,4 +1,4 @@
-"""A numeric target as a fit sees it: what `Target` is to classes."""
+"""A numeric target of a fit; `weigh.educated.design.Target` is its counterpart for classes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FAMILIES: dict[str, Family | None] = {
 
 
 def find_family(name: Any, power: Any) -> Family:
-    """The family of a name; `power` is the exponent of "tweedie"."""
+    """Look up a family by name; `power` is the variance power of "tweedie"."""
     if isinstance(name, str) and name == "quantile":
         raise ParameterError(
             Parameter("family"),
@@ -41,15 +41,15 @@ def find_family(name: Any, power: Any) -> Family:
 class Numbers:
     """The family of a numeric target, its mean, and the weight of all rows.
 
-    Labels are the numbers; of rows with an exposure, two columns: the number for each unit of
-    exposure, and what a row of that exposure counts for.
+    Labels are the numbers. For rows with an exposure they have two columns: the number per unit of
+    exposure, and the weight of a row with that exposure.
     """
 
     family: Family
     mean: float
     n_rows: float
     dispersion: float = 1.0
-    least: float = 0.0  # the least dispersion that there can be: counts vary by themselves
+    least: float = 0.0  # lower bound of the dispersion: positive for counts (Poisson variance)
 
     n_totals: ClassVar[int] = 1
     n_free: ClassVar[int] = 1
@@ -67,7 +67,7 @@ class Numbers:
 
     @property
     def counts(self) -> bool:
-        """Whether the numbers are counts, and not amounts."""
+        """Whether the numbers are counts rather than amounts."""
         return self.least > 0
 
     def prior(self) -> Floats:
@@ -75,11 +75,11 @@ class Numbers:
         return np.array([self.family.total(self.mean)])
 
     def labels(self, block: Block) -> Floats:
-        """The numbers of some rows."""
+        """The labels of some rows."""
         return block.labels
 
     def classes(self, block: Block) -> Integers:
-        """All rows are of one kind."""
+        """Zeros: a numeric target has one class."""
         return np.zeros(len(block), dtype=np.uint8)
 
     def moments(self, totals: Floats, labels: Floats, weight: Floats) -> Moments:
@@ -93,14 +93,14 @@ class Numbers:
         return np.asarray(self.family.losses(totals[:, 0], numbers) * own)
 
     def pearson(self, totals: Floats, labels: Floats, weight: Floats) -> float:
-        """Sum over rows of (y - mean)^2 over the variance that the family gives the mean."""
+        """Pearson's statistic: the sum over rows of (y - mean)^2/mean^power, weighted."""
         numbers, own = split(labels)
         mean = self.family.mean(totals[:, 0])
         squares = (numbers - mean) ** 2 / mean**self.family.power
         return float(weight @ (own * squares))
 
     def noise(self, statistic: float, n_free: float) -> float:
-        """The dispersion, from Pearson's statistic and what weights have used up of the rows."""
+        """The dispersion, from Pearson's statistic and the effective degrees of freedom."""
         return max(statistic / max(self.n_rows - n_free, 1.0), self.least, TINY)
 
     def dispersed(self, noise: float) -> Numbers:
@@ -109,22 +109,22 @@ class Numbers:
 
 
 APART = 0.05
-"""Merging intervals moves no total by more than this, relative to the noise of a row."""
+"""Largest change of a total by merging bins, relative to the noise of a row."""
 
 TINY = 1e-8
-"""The least dispersion of numbers in their own unit that are told exactly."""
+"""Lower bound of the dispersion in the unit of the fit, for targets that are predicted exactly."""
 
 
 def split(labels: Floats) -> tuple[Floats, Any]:
-    """The numbers, and what each counts for."""
+    """Split labels into the numbers and the weights from exposure (1 without exposure)."""
     return (labels, 1.0) if labels.ndim == 1 else (labels[:, 0], labels[:, 1])
 
 
 @dataclass(frozen=True)
 class Unit:
-    """The unit in which a fit sees numbers: their totals are shift + scale t, t those of the fit.
+    """The unit of the fit: a total t of the fit is shift + scale t in the unit of the target.
 
-    `noise` is the dispersion of numbers whose dispersion is one to the fit.
+    A dispersion of one in the fit is a dispersion of `noise` in the unit of the target.
     """
 
     shift: float
@@ -134,7 +134,7 @@ class Unit:
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """Numbers as the fit sees them, the unit that it sees them in, and the target that they are."""
+    """Numbers in the unit of the fit, that unit, and the target that they form."""
 
     labels: Floats
     unit: Unit
@@ -142,7 +142,7 @@ class Seen:
 
     @classmethod
     def of(cls, family: Family, numbers: Floats, weight: Floats, apart: Floats) -> Seen:
-        """Of rows with so much added to their totals."""
+        """Convert numbers to the unit of the fit; `apart` is the offset of each row's total."""
         labels, unit = label_numbers(family, numbers, weight, apart)
         mean = float(labels[:, 0] @ (weight * labels[:, 1]) / (weight @ labels[:, 1]))
         least = 1 / unit.noise if family.power == 1 and are_counts(numbers) else 0.0
@@ -153,14 +153,15 @@ class Seen:
 def label_numbers(
     family: Family, numbers: Floats, weight: Floats, apart: Floats
 ) -> tuple[Floats, Unit]:
-    """Numbers as the fit sees them, and what each counts for.
+    """Numbers in the unit of the fit with the weight of each, and the unit.
 
-    Amounts are centred and divided by their standard deviation. With a log link, a number is
-    divided by its exposure e = exp(apart), and counts for e^(2 - power): the loss of y at the mean
-    e m is that of y/e at m, times so much. Exposures are relative to their geometric mean, and what
-    comes of it to its own mean, so that a fit does not depend on the unit of either.
+    With the identity link, numbers are centred and divided by their standard deviation. With a log
+    link, a number is divided by its exposure e = exp(apart) and gets the weight e^(2 - power): the
+    loss of y at the mean e m is that of y/e at m, times this weight. Exposures are divided by their
+    geometric mean, and the resulting numbers by their mean. So a fit does not depend on the unit of
+    either.
     """
-    large = float(np.abs(numbers).max()) or 1.0  # so that no square or sum is too large
+    large = float(np.abs(numbers).max()) or 1.0  # avoids overflow of squares and sums
     if family.link == "identity":
         return _centred((numbers - apart) / large, weight, large)
     usual = float(apart[0]) if np.ptp(apart) == 0 else float(np.average(apart, weights=weight))
@@ -173,12 +174,12 @@ def label_numbers(
 
 
 def are_counts(numbers: Floats) -> bool:
-    """Whether numbers are whole, and small enough that a fraction would be seen."""
+    """Whether numbers are whole, and small enough that floats could represent a fraction."""
     return bool((numbers == np.rint(numbers)).all() and numbers.max() < 2**52)
 
 
 def _centred(net: Floats, weight: Floats, large: float) -> tuple[Floats, Unit]:
-    """Amounts that are so many times as large in the target's unit, in standard deviations."""
+    """Centre and standardise amounts, which were divided by `large`."""
     share = weight / weight.sum()
     mean = float(net @ share)
     spread = float(np.sqrt((net - mean) ** 2 @ share))
@@ -194,7 +195,7 @@ def _centred(net: Floats, weight: Floats, large: float) -> tuple[Floats, Unit]:
 
 
 def merging_limit(target: Numbers, noise: float) -> float:
-    """How far merging intervals may move a total; with a log link no factor by more than 5%."""
+    """The largest change of a total by merging bins; with a log link, about 5% of a factor."""
     family = target.family
     if family.link == "identity":
         return APART * float(np.sqrt(noise))
@@ -202,11 +203,11 @@ def merging_limit(target: Numbers, noise: float) -> float:
 
 
 SMALL = 1e-150
-"""The square of a number as small, or of one over it, is still a number with all its digits."""
+"""Bound of the scale: its square, and that of 1/SMALL, neither underflow nor overflow."""
 
 
 def in_unit(evidence: Evidence, unit: Unit) -> Evidence:
-    """Tables and prior in the target's unit."""
+    """Convert tables, prior and covariance to the unit of the target."""
     k = unit.scale
     tables = tuple(
         replace(
@@ -222,7 +223,7 @@ def in_unit(evidence: Evidence, unit: Unit) -> Evidence:
 
 
 def check_target(family: Family, numbers: Floats, name: str, told: str, kept: Any = None) -> None:
-    """Refuse numbers that the family does not have, or whose mean it cannot have."""
+    """Raise an error for numbers outside the family's range, or for a mean of zero."""
     if family.least is not None and not numbers.any():
         raise ValueError(f"{name} is zero in every row; family={told!r} needs a positive mean")
     refuse_outside(family, numbers, name, told, kept)

@@ -1,9 +1,9 @@
-"""The loss of rows to second order: what is kept of them, so that later rows can be added.
+"""Second-order approximation of the loss of rows, kept so that later rows can be added.
 
     loss(w) ~ constant - right' w + 1/2 w' H w
 
-It is a sum over rows, so that the quadratic of two sets of rows is the sum of theirs, about
-whatever weights each was found. No prior is in it.
+The loss is a sum over rows, so quadratics of different rows can be added, even if they were
+computed at different weights. The prior is not included.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from weigh.frames import Floats, Integers
 
 @dataclass(frozen=True, eq=False)
 class Quadratic:
-    """A quadratic in numbers by level and total; totals that share no Hessian are groups.
+    """A quadratic function of weights by level and total; each group of totals has one Hessian.
 
     >>> near = Quadratic.about(np.array([[2.0]]), 5.0, 1.0, np.array([[3.0]]), np.ones((1,) * 5))
     >>> loss, slopes = near.at(np.array([[1.0]]))
@@ -26,7 +26,7 @@ class Quadratic:
     """
 
     constant: float
-    size: float  # the sum of the slopes of all rows, each taken as positive
+    size: float  # sum of the absolute slopes of all rows
     right: Floats  # level by total
     hessian: Floats  # group by total by level by total by level
 
@@ -34,19 +34,19 @@ class Quadratic:
     def about(
         cls, point: Floats, loss: float, size: float, slopes: Floats, hessian: Floats
     ) -> Quadratic:
-        """From the loss, the gradient and the Hessian at a point."""
+        """The quadratic with this loss, gradient and Hessian at a point."""
         bent = bend(hessian, point)
         constant = loss - float((point * slopes).sum()) + 0.5 * float((point * bent).sum())
         return cls(constant, size, bent - slopes, hessian)
 
     @classmethod
     def none(cls, n_levels: int, n_totals: int, each: int) -> Quadratic:
-        """Of no rows; `each` is how many totals share a Hessian."""
+        """The quadratic of no rows, which is zero; `each` totals share a Hessian."""
         hessian = np.zeros((n_totals // each, each, n_levels, each, n_levels))
         return cls(0.0, 0.0, np.zeros((n_levels, n_totals)), hessian)
 
     def at(self, point: Floats) -> tuple[float, Floats]:
-        """The loss and its gradient."""
+        """The loss and its gradient at a point."""
         bent = bend(self.hessian, point)
         loss = self.constant + float((point * (0.5 * bent - self.right)).sum())
         return loss, bent - self.right
@@ -60,7 +60,7 @@ class Quadratic:
         )
 
     def __rmul__(self, share: float) -> Quadratic:
-        """Rows that count for less."""
+        """Multiply the weight of all rows by a share."""
         constant, size = share * self.constant, share * self.size
         return Quadratic(constant, size, share * self.right, share * self.hessian)
 
@@ -75,7 +75,7 @@ class Quadratic:
 
 
 def bend(hessian: Floats, point: Floats) -> Floats:
-    """A Hessian times a point."""
+    """The Hessian times a point, group by group."""
     groups, each, n_levels = hessian.shape[:3]
     own = point.T.reshape(groups, each, n_levels)
     bent = np.einsum("gatbs,gbs->gat", hessian, own, optimize=True)

@@ -1,7 +1,8 @@
-"""What an `EducatedNB` keeps of its rows, so that rows can be added without them.
+"""Summary of the training rows of an `EducatedNB`, to add rows later without the old ones.
 
-The levels are those of the model's tables; where a pair has a cut point that the table of its
-column has not, the column has it here too. `Summary` adds: of two sets of rows it is the sum.
+The levels are those of the model's tables. If a pair has a cut point that its column's table does
+not have, the column has it in the summary too. The summary of two sets of rows is the sum of their
+summaries.
 """
 
 from __future__ import annotations
@@ -26,11 +27,12 @@ from weigh.tally import Counts, Tally
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """The counts of rows by level, and their loss near a model, to second order.
+    """Counts of rows by level, and a second-order approximation of their loss near a model.
 
-    `loss` is the loss as a function of all weights, the prior's first; `blanks` that of rows with
-    answers blanked at random, as a function of what not known weighs in each table. `scales`, by
-    feature, are there if the classes are nearly separable, where the quadratic cannot tell them.
+    `loss` is the loss as a function of all weights, the prior first. `blanks` is the loss of rows
+    with randomly blanked values, as a function of the weight of not known in each table. `scales`,
+    by feature, are kept only if the classes are nearly separable, because the quadratic cannot
+    determine them there.
     """
 
     tally: Tally
@@ -40,7 +42,7 @@ class Summary:
 
     @property
     def n_numbers(self) -> int:
-        """How many numbers a file of it holds: half of each Hessian, which is symmetric."""
+        """How many numbers a file of the summary holds, with half of each symmetric Hessian."""
         return sum(
             own.right.size * (own.hessian.shape[1] * len(own.right) + 3) // 2
             for own in (self.loss, self.blanks)
@@ -53,13 +55,13 @@ class Summary:
         return Summary(tally, one.loss + two.loss, one.blanks + two.blanks, scales)
 
     def __rmul__(self, share: float) -> Summary:
-        """Rows that count for less."""
+        """Multiply the weight of all rows by a share."""
         tables = tuple(replace(t, counts=share * t.counts) for t in self.tally.tables)
         tally = replace(self.tally, class_counts=share * self.tally.class_counts, tables=tables)
         return Summary(tally, share * self.loss, share * self.blanks, self.scales)
 
     def laid_on(self, tally: Tally) -> Summary:
-        """Copy that also has the levels of other rows."""
+        """Extend the summary to the levels of `tally`, which includes those of other rows."""
         mine = [counts.feature for counts in self.tally.tables]
         theirs = {counts.feature.name: counts.feature for counts in tally.tables}
         names, sizes = [*theirs], [len(feature.levels) for feature in theirs.values()]
@@ -72,7 +74,7 @@ class Summary:
         return Summary(tally, loss, blanks, self.scales)
 
     def is_of(self, evidence: Evidence) -> bool:
-        """Whether it is a summary of the rows that some evidence has counted."""
+        """Whether the summary has the same counts as some evidence, so is of the same rows."""
         mine = {counts.feature.name: counts for counts in self.tally.tables}
         if [*map(repr, self.tally.classes)] != [*map(repr, evidence.classes)]:
             return False
@@ -84,14 +86,14 @@ class Summary:
 def _smaller(
     one: Mapping[str, float] | None, other: Mapping[str, float] | None
 ) -> Mapping[str, float] | None:
-    """The smaller scale of each feature: more rows of separable classes have larger weights."""
+    """The smaller scale of each feature: with more rows, separable classes get larger weights."""
     if one is None or other is None:
         return None
     return {name: float(np.fmin(one[name], other[name])) for name in one}
 
 
 def _counted(fine: Counts, table: FeatureTable) -> bool:
-    """Whether counts of levels are those of a table, whose levels may be fewer."""
+    """Whether counts agree with those of a table, which may have coarser levels."""
     if type(fine.feature) is not type(table.feature):
         return False
     at, out = coarsen(fine.feature, table.feature)[:-1], np.zeros_like(table.counts)
@@ -103,18 +105,18 @@ def _counted(fine: Counts, table: FeatureTable) -> bool:
 
 @dataclass(frozen=True)
 class Beside:
-    """Rows, and what is known of others for the search of what not known weighs."""
+    """New rows and the summary of earlier ones, to estimate the weights of not known."""
 
     rows: Coded
     past: Quadratic
 
     @property
     def n_passes(self) -> int:
-        """How often the rows were passed over."""
+        """The number of passes over the new rows."""
         return self.rows.n_passes
 
     def sum(self, statistic: Statistic) -> Sums:
-        """The statistic of both."""
+        """The statistic of the new and the earlier rows."""
         numbers, slopes, bends = self.rows.sum(statistic).arrays
         loss, other = self.past.at(statistic.u)  # type: ignore[union-attr]
         more = np.array([loss, self.past.size])
@@ -122,7 +124,7 @@ class Beside:
 
 
 def levels_of(evidence: Evidence) -> list[Feature | Cross]:
-    """The features of a summary: the columns, then the pairs that have tables of their own."""
+    """The features of a summary: the columns, then the pairs."""
     own, pairs = split_pairs(evidence.features)
     parts = [part for pair in pairs for part in pair.parts]
     return [*(_refined(feature, parts) for feature in own), *pairs]
@@ -131,7 +133,7 @@ def levels_of(evidence: Evidence) -> list[Feature | Cross]:
 def split_pairs(
     features: Sequence[Feature | Cross],
 ) -> tuple[list[Feature | Cross], list[Cross]]:
-    """The features that rows are coded for, and the pairs of two of them."""
+    """Split features into those that rows are coded in, and pairs of two of them."""
     names = {feature.name for feature in features}
     pairs = [f for f in features if isinstance(f, Cross) and {p.name for p in f.parts} <= names]
     return [feature for feature in features if feature not in pairs], pairs
@@ -144,7 +146,7 @@ def _refined(feature: Feature | Cross, parts: Sequence[Feature]) -> Feature | Cr
 
 
 def sources_of(features: Sequence[Feature | Cross]) -> tuple[Source, ...]:
-    """How the levels of pairs follow from those of the columns, which stand before them."""
+    """The maps from the levels of columns to the levels of each pair."""
     own, pairs = split_pairs(features)
     places = {feature.name: place for place, feature in enumerate(own)}
 
@@ -158,7 +160,7 @@ def sources_of(features: Sequence[Feature | Cross]) -> tuple[Source, ...]:
 def count_rows(
     sample: Sample, features: Sequence[Feature | Cross], settings: Mapping[str, Setting]
 ) -> Tally:
-    """The counts of rows on levels that are known; new categories become levels."""
+    """Count rows by the levels of known features; new categories become new levels."""
     n_classes = len(sample.classes)
     none = tuple(Counts(f, np.zeros((len(f.levels), n_classes))) for f in features)
     known = Tally(sample.classes, np.zeros(n_classes), none)
@@ -166,13 +168,13 @@ def count_rows(
 
 
 def moved_rate(evidence: Evidence) -> Floats | None:
-    """The class frequencies that a prior was set to; None where they are those of the rows."""
+    """The class frequencies that the prior was set to; None if they are those of the rows."""
     same = np.allclose(evidence.assumed_rate, evidence.base_rate, rtol=1e-9)
     return None if same else evidence.assumed_rate
 
 
 def summarise_rows(evidence: Evidence, sample: Sample, tally: Tally) -> Summary:
-    """The summary of rows near evidence; `tally` has counted them on the levels of a summary."""
+    """Summarise rows near the weights of `evidence`; `tally` has their counts by level."""
     if moved_rate(evidence) is not None:
         evidence = evidence.with_prior(evidence.base_rate)
     features = [counts.feature for counts in tally.tables]
@@ -187,7 +189,7 @@ def summarise_rows(evidence: Evidence, sample: Sample, tally: Tally) -> Summary:
 
 
 def _refine_table(table: FeatureTable, counts: Counts) -> FeatureTable:
-    """A table on more levels; one that it does not have weighs nothing."""
+    """Refine a table to the levels of `counts`; a level that it does not have weighs zero."""
     own = np.vstack([table.by_class, np.zeros((1, table.by_class.shape[1]))])
     by_class = own[coarsen(counts.feature, table.feature)[:-1]]
     return replace(
@@ -196,7 +198,7 @@ def _refine_table(table: FeatureTable, counts: Counts) -> FeatureTable:
 
 
 def _near(fine: Evidence, rows: Coded, features: Sequence[Feature | Cross]) -> Quadratic:
-    """The loss near evidence: one pass."""
+    """Approximate the loss near the weights of evidence, in one pass."""
     own, _ = split_pairs(features)
     singles = (Source.of(place, len(f.levels)) for place, f in enumerate(own))
     design = Design((*singles, *sources_of(features)))
@@ -215,7 +217,7 @@ def _near(fine: Evidence, rows: Coded, features: Sequence[Feature | Cross]) -> Q
 
 
 def refuse_large(problem: Problem) -> None:
-    """A summary is one matrix of all weights."""
+    """Raise an error if the weights are too many for one matrix, which a summary needs."""
     if problem.whole:
         return
     n, k = problem.n_weights, problem.target.n_totals
@@ -228,9 +230,9 @@ def refuse_large(problem: Problem) -> None:
 
 
 def _near_blanks(fine: Evidence, rows: Coded, coded: Sequence[Feature | Cross]) -> Quadratic:
-    """The loss of rows with answers blanked, near the weight of not known: one pass.
+    """Approximate the loss of rows with blanked values as a function of u, in one pass.
 
-    Tables are turned so that their mean over the rows is zero, as those of a fit are.
+    Tables are first shifted so that their mean over the rows is zero, as after a fit.
     """
     u = _means(fine)
     start = replace(blank_all(shift(fine, u), coded), u=-u)
@@ -240,7 +242,7 @@ def _near_blanks(fine: Evidence, rows: Coded, coded: Sequence[Feature | Cross]) 
 
 
 def _means(evidence: Evidence) -> Floats:
-    """The mean weight of each table that has a level for every row; zero of others."""
+    """The mean weight of each table that has a level for every row; zero for other tables."""
     whole = float(evidence.class_counts.sum())
     u = np.zeros((len(evidence), len(evidence.prior_row)))
     for j, table in enumerate(evidence):

@@ -1,4 +1,4 @@
-"""Rows added to a fitted `EducatedNB`, and models merged, without the rows of before."""
+"""Update a fitted `EducatedNB` with new rows, or merge models, without the earlier rows."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def summarise(model: Any, X: Any, y: Any, *, sample_weight: Any = None) -> Educa
     Returns
     -------
     EducatedNB
-        The same model with the attribute `summary_`, which `weigh.update`, `merge` and
-        `weigh.save` take from there.
+        A copy of the model with the attribute `summary_`, which `weigh.update`, `merge` and
+        `weigh.save` use.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def summarise(model: Any, X: Any, y: Any, *, sample_weight: Any = None) -> Educa
 
 
 def add_rows(model: EducatedNB, X: Any, y: Any, sample_weight: Any, half_life: Any) -> EducatedNB:
-    """The model of old and new rows, of which the old ones count less by `half_life`."""
+    """Refit the model to old and new rows; `half_life` reduces the weight of the old ones."""
     past = _summary_of(model, "update")
     sample = _read(model, X, y, sample_weight)
     features = [counts.feature for counts in past.tally.tables]
@@ -109,7 +109,7 @@ def add_rows(model: EducatedNB, X: Any, y: Any, sample_weight: Any, half_life: A
 
 
 def merge_models(models: Sequence[EducatedNB]) -> EducatedNB:
-    """The model of the rows of all."""
+    """Fit one model to the rows of all models, from their summaries."""
     first = models[0]
     summaries = [_summary_of(model, "merge") for model in models]
     for other in models[1:]:
@@ -127,7 +127,7 @@ def merge_models(models: Sequence[EducatedNB]) -> EducatedNB:
 def _fit(
     model: EducatedNB, past: Summary, sample: Sample | None, batch: Tally | None
 ) -> EducatedNB:
-    """Scales and weights of rows that are here and rows that are known by their summary."""
+    """Fit scales and weights to new rows (if any) and to rows that are known by their summary."""
     tally = past.tally if batch is None else past.tally + batch
     known, old, scales = past.laid_on(tally), model.evidence_, past.scales
     features = [counts.feature for counts in tally.tables]
@@ -153,14 +153,14 @@ def _fit(
     new = copy.copy(model)._keep(replace(evidence, backend=old.backend, columns=old.columns))
     new.scales_, new.n_passes_ = fit.scales, fit.n_passes + passes[0]
     new.loosening_ = fit.loosening if scales is None else model.loosening_
-    new.loo_loss_ = fit.loo_bits  # of the new rows
-    new.point_ = None  # weights that are fitted again are no whole points
+    new.loo_loss_ = fit.loo_bits  # of the new rows only
+    new.point_ = None  # refitted weights are not whole points any more
     new.pair_gains_ = np.full(len(features) - len(coded), np.nan)
     return new
 
 
 def _known_scales(model: EducatedNB) -> dict[str, float] | None:
-    """The scale of each feature, if classes are nearly separable: a quadratic cannot tell it."""
+    """The scale of each feature if classes are nearly separable, when a quadratic is not enough."""
     least = SEPARABLE * float(entropy(model.evidence_.class_counts, base=2))
     if (getattr(model, "loosening_", None) or 1.0) == 1.0 and not model.loo_loss_ < least:
         return None
@@ -179,7 +179,7 @@ def _read(model: EducatedNB, X: Any, y: Any, sample_weight: Any) -> Sample:
 
 
 def _check_model(model: Any, what: str) -> Evidence:
-    """The evidence of a model whose rows can be summarised; others are refused."""
+    """The evidence of a model whose rows can be summarised; raises an error for other models."""
     if not isinstance(model, EducatedNB):
         raise ValueError(f"{what} takes an EducatedNB, got {type(model).__name__}")
     check_is_fitted(model, "evidence_")
@@ -228,7 +228,7 @@ def _tell(rows: Tally | Evidence) -> str:
 
 
 def _check_alike(one: EducatedNB, other: EducatedNB) -> None:
-    """Refuse models whose parameters or pairs differ, which no sum of summaries could mend."""
+    """Raise an error if parameters, classes or pairs differ: such summaries cannot be added."""
     for name in ("smoothing", "missing", "crosses", "max_levels", "monotonic_cst"):
         mine, theirs = getattr(one, name), getattr(other, name)
         if repr(mine) != repr(theirs):
@@ -260,7 +260,7 @@ def _check_pairs(mine: dict[str, Cross], theirs: dict[str, Cross]) -> None:
 
 
 def _refuse_outgrown(model: EducatedNB, tally: Tally) -> None:
-    """Levels that `max_levels` would join are in the summary already, each by itself."""
+    """Raise an error if a column exceeds `max_levels`: a summary cannot merge its levels."""
     most = read_caps(model, model.evidence_.column_names)
     for counts in tally.tables:
         for part in counts.feature.parts:
@@ -276,8 +276,8 @@ def _refuse_outgrown(model: EducatedNB, tally: Tally) -> None:
 def cut_points(model: Any) -> dict[str, Any]:
     """The cut points of each numeric column of a fitted model, to give as `bins` to another.
 
-    Models of different rows can be merged if they share cut points. They are lists of numbers, or
-    `Binning(cuts=..., closed="left")` where intervals include their lower end.
+    Models of different rows can be merged if they share cut points. Each is a list of numbers, or
+    `Binning(cuts=..., closed="left")` if bins include their lower limit.
 
     Examples
     --------
