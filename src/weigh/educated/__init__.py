@@ -1,32 +1,32 @@
 """EducatedNB and EducatedRegressor: all weights of all tables fitted together.
 
-task       what a fit is given: levels and their counts, rows, and what is asked for
-design     the places of a row's weights, and the derivatives of its loss
-passes     the sums that one pass over the rows gives, wherever they lie
-prior      what is thought of weights before the data: independent levels, curves of intervals
-factor     the penalised Hessian in pieces that can be solved with
-modes      its pieces for many classes, in few numbers
-dual       its inverse by way of the rows, where these are fewer than the weights
-solve      damped Newton steps: the weights for given scales
-scales     Fellner & Schall's updates: the scales of most marginal likelihood
-loo        leave-one-out in closed form, to judge by
-pairs      two features that say more together
-segments   a column on few levels, for its pairs
-marks      a number for each row that follows from its levels alone
-halves     what each half of the rows would have fitted
-selection  which pairs are kept
-gains      what a fit would lose without each pair
-monotone   tables that only rise, or only fall
+task       the input of a fit: rows, levels and their counts, constraints, wished pairs
+design     the position of each level's weight, and the loss of a row
+passes     sums over the rows from one pass, wherever the rows are
+prior      the Gaussian prior: independent levels, smooth curves over bins
+factor     factors of the penalised Hessian, piece by piece
+modes      a smaller Hessian for many classes, by eigenvectors of tables
+dual       the inverse of the Hessian when there are fewer rows than weights
+solve      the weights for given scales, by damped Newton steps
+scales     the scales of largest marginal likelihood, by Fellner & Schall's updates
+loo        leave-one-out predictions in closed form
+pairs      a score test that ranks pairs of features
+segments   columns cut into few levels, for pairs
+marks      a pseudo-random number for each row, computed from its levels
+halves     approximate fits of each half of the rows
+selection  the choice of pairs to keep
+gains      the loss of a fit without each of its pairs
+monotone   tables that only rise or only fall
 fit        these steps, one after the other
-blanks     what an answer that is not known weighs, and how that becomes zero
-tables     a fit as evidence
+blanks     the weight of not known, and tables in which it is zero
+tables     fitted weights as tables of evidence
 learner    `EducatedNB`
-quadratic  the loss of rows to second order, which adds
-summary    what is kept of rows, so that others can be added without them
-updating   rows added to a model, and models merged
-numbers    a numeric target, in place of classes
-intervals  of new rows, from rows left out
-regressor  the learner for numbers
+quadratic  second-order approximation of the loss of rows, which can be added up
+summary    summary of the training rows, to add rows later without them
+updating   models updated with new rows, and merged
+numbers    numeric targets
+intervals  prediction intervals from leave-one-out errors
+regressor  `EducatedRegressor`
 kernels    compiled loops
 """
 

@@ -92,7 +92,7 @@ class Kernel:
 
     @cached_property
     def _held(self) -> Floats:
-        """Centre by row: one where the row has a level in it."""
+        """Centre by row: one if the row's level belongs to the centre."""
         member = np.zeros((self.Z.shape[1], len(self.centres)))
         for c, centre in enumerate(self.centres):
             member[centre.places, c] = 1.0
@@ -108,7 +108,7 @@ class Kernel:
         return out
 
     def log_det(self, scales: Floats) -> float:
-        """Of the prior's precision."""
+        """The log determinant of the prior's precision."""
         own = [
             p.log_det + p.block.rank * np.log(s) for p, s in zip(self.parts, scales, strict=True)
         ]
@@ -135,7 +135,7 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Dual:
-    """The penalised Hessian of one total, by way of its rows."""
+    """The penalised Hessian of one total, inverted by a matrix of rows by rows."""
 
     kernel: Kernel
     scales: Floats
@@ -144,12 +144,12 @@ class Dual:
 
     @property
     def places(self) -> Integers:
-        """Those of all weights."""
+        """The places of all weights."""
         return np.arange(self.kernel.Z.shape[1])
 
     @cached_property
     def _root(self) -> Floats:
-        """The lower root of M."""
+        """The lower Cholesky factor of M."""
         W = np.sqrt(self.curvature)
         M = W[:, None] * self.K * W
         M[np.diag_indices_from(M)] += 1.0
@@ -183,12 +183,12 @@ class Dual:
 
     @property
     def log_det(self) -> float:
-        """Of the penalised Hessian."""
+        """The log determinant of the penalised Hessian."""
         of_rows = 2 * np.log(self._root.diagonal()).sum()
         return float(self.kernel.log_det(self.scales) + of_rows + np.log(self._own))
 
     def solve(self, right: Floats) -> Floats:
-        """The inverse times a right side."""
+        """The inverse times a right-hand side."""
         kernel, Z = self.kernel, self.kernel.Z
         out = kernel.solve(self.scales, right)
         out -= kernel.solve(self.scales, Z.T @ self._between(Z @ out))
@@ -208,12 +208,12 @@ class Dual:
         return float((block.rank - told) / scale + along)
 
     def _half(self, right: Floats) -> Floats:
-        """H with H' H = right' B right."""
+        """A matrix H with H' H = right' B right."""
         scaled = np.sqrt(self.curvature)[:, None] * right
         return np.asarray(dtrtrs(self._root, scaled, lower=True)[0])
 
     def within(self, block: Block) -> Floats:
-        """The covariance of the weights of one block, without the rest of the covariance."""
+        """The covariance of the weights of one block; the full covariance is not computed."""
         number = next(b for b, part in enumerate(self.kernel.parts) if part.block is block)
         part, own = self.kernel.parts[number], self._follow[block.places]
         prior = np.zeros((self.kernel.Z.shape[1], len(own)))

@@ -1,4 +1,4 @@
-"""From counts and rows to weights: the steps of a fit, one after the other."""
+"""The steps of a fit, from counts and rows to weights."""
 
 from __future__ import annotations
 
@@ -19,37 +19,37 @@ from weigh.newton.descent import Order
 from weigh.tally import Counts
 
 ENOUGH = 1e-8
-"""The relative gradient of a fit that has converged."""
+"""Largest relative gradient of a fit that has converged."""
 
 
 @dataclass(frozen=True)
 class Fit:
-    """Weights of all levels, the intercept first, and what is known about them."""
+    """The weights of all levels, the intercept first, with covariance, scales and diagnostics."""
 
     counts: tuple[Counts, ...]
     weights: Floats
-    covariance: Floats | None  # None where the Hessian is not one matrix
+    covariance: Floats | None  # None if the Hessian is not one matrix
     scales: Floats  # of each feature
     held_out: HeldOut
     search: Search
-    gradient: float  # relative: what is left of it
-    state: State  # that the weights come from
+    gradient: float  # remaining relative gradient
+    state: State  # the end of the search for weights
     n_passes: int = 0
     gains: tuple[float, ...] = ()  # of the pairs, the last features, in bits a row
-    loosening: float = 1.0  # by how much the scales found were divided
+    loosening: float = 1.0  # divisor of the estimated scales
 
     @property
     def loo_bits(self) -> float:
-        """The leave-one-out loss; NaN where features do not share one matrix.
+        """The leave-one-out loss in bits a row; NaN if features do not share one matrix.
 
-        Errors from the blocks alone overlook what features have in common, and the loss would be
-        stated too high: above that of the base rate for 40 correlated columns of 100 levels.
+        Separate blocks ignore the correlation of features, so the loss would be overstated: for 40
+        correlated columns of 100 levels it exceeded that of the base rate.
         """
         problem = self.search.state.problem
         return self.held_out.bits if problem.dual or not problem.apart else float("nan")
 
     def complaint(self) -> str:
-        """What a fit that has not converged says; nothing of others."""
+        """The warning of a fit that has not converged; empty for other fits."""
         if self.gradient > ENOUGH:
             return (
                 f"the weights were left at a relative gradient of {self.gradient:.1e}, and "
@@ -66,7 +66,7 @@ class Fit:
 
 
 def fit_task(task: Task) -> Fit:
-    """Find scales and weights; then pairs, if any are asked for and help; then hold orders."""
+    """Find scales and weights, add pairs that help, and apply the monotone constraints."""
     before = task.rows.n_passes
     problem = problem_of(task)
     search = find_scales(problem) if task.scales is None else _take_scales(task, problem)
@@ -83,16 +83,16 @@ def fit_task(task: Task) -> Fit:
 
 
 def _take_scales(task: Task, problem: Problem) -> Search:
-    """The weights at scales that are known for each feature."""
+    """Find the weights at the known scales of the features."""
     assert task.scales is not None
     places = [_feature_at(task, block.places[0]) for block in problem.prior.blocks]
     scales = task.scales[places]
-    scales[np.isnan(scales)] = FIRST  # of a feature that told nothing so far
+    scales[np.isnan(scales)] = FIRST  # the feature had no information so far
     return Search(find_weights(begin(problem, scales), PRECISE), ())
 
 
 def _ratio(before: State, after: State) -> float:
-    """By how much all scales were divided."""
+    """The factor by which all scales were divided."""
     return float(before.scales[0] / after.scales[0]) if len(after.scales) else 1.0
 
 
@@ -123,7 +123,7 @@ def _orders(task: Task, design: Design) -> list[Order]:
 
 
 def _by_feature(task: Task, prior: Prior, scales: Floats) -> Floats:
-    """The scale of each feature's first block; NaN for a feature that tells nothing."""
+    """The scale of each feature's first block; NaN for a feature without information."""
     found: Floats = np.full(len(task.counts), np.nan)
     for block, scale in zip(prior.blocks, scales, strict=True):
         j = _feature_at(task, block.places[0])

@@ -53,7 +53,7 @@ class HeldOut:
 
     @property
     def mean(self) -> float:
-        """The mean loss; NaN of no rows."""
+        """The mean loss; NaN without rows."""
         return self.total / self.weight if self.weight else float("nan")
 
     @property
@@ -84,7 +84,7 @@ class Judge:
     inverses: tuple[Floats, ...]
     own: Floats
     known: Floats | None = None
-    modes: Modes | None = None  # those that `inverses` are then the inverse roots of
+    modes: Modes | None = None  # if set, `inverses` are inverse Cholesky factors in modes
 
     __reduce__ = by_fields
 
@@ -134,7 +134,7 @@ class Judge:
     def leave_out(self, block: Block, totals: Floats, reach: Floats) -> Told:
         """Leave-one-out totals from the fitted totals of rows and the variances of these."""
         target = self.view.target
-        once = np.minimum(weigh_rows(block), 1.0)  # of two rows given as one, one is left out
+        once = np.minimum(weigh_rows(block), 1.0)  # of a row of weight two, one row is left out
         moments = target.moments(totals, target.labels(block), once)
         alone = np.minimum(reach * moments.curvature, NEARLY_ONE)
         far = reach / (1 - alone)
@@ -229,7 +229,7 @@ def compare(before: State, after: State) -> Comparison:
 
 
 def is_gain(mean: float, square: float, weight: float) -> bool:
-    """Whether gains of such mean and mean square are more than their standard error."""
+    """Whether the mean gain exceeds its standard error; `square` is the mean squared gain."""
     return bool(mean > np.sqrt(max(square - mean**2, 0.0) / weight))
 
 

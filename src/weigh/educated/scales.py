@@ -74,8 +74,8 @@ class Search:
 def log_marginal(state: State, noise: float = 1.0) -> float:
     """Laplace's approximation of the log marginal likelihood, and the prior of the scales.
 
-    It can be compared between states of one dispersion (`noise`), which the loss is divided by;
-    scales are those of a loss that is not.
+    The loss is divided by the dispersion (`noise`), so only states of the same dispersion can be
+    compared. The scales belong to the undivided loss.
     """
     blocks, n_free = state.problem.prior.blocks, state.problem.target.n_free
     ranks = np.array([block.rank for block in blocks])
@@ -92,7 +92,7 @@ def expect_variances(blocks: Sequence[PriorBlock], precisions: Floats) -> Floats
 
 
 def _find_factors(blocks: Sequence[PriorBlock], precisions: Floats) -> tuple[float, float]:
-    """The factors of the expected variances, of tables and of pairs, of highest density."""
+    """The modes of the two factors of the expected variances: of tables, and of pairs."""
     variances = np.array([block.variance for block in blocks])
     of_pair = np.array([block.of_pair for block in blocks], dtype=bool)
     logs = np.log(variances * precisions)
@@ -100,7 +100,7 @@ def _find_factors(blocks: Sequence[PriorBlock], precisions: Floats) -> tuple[flo
 
 
 def _find_factor(logs: Floats) -> float:
-    """Mode of the factor, for logistic logarithms and a prior worth `TABLES` of them at zero."""
+    """Mode of a factor whose prior counts as much as `TABLES` further logarithms at zero."""
     logs, worth = np.append(logs, 0.0), np.append(np.ones(len(logs)), TABLES)
 
     def slope(log: float) -> float:
@@ -157,7 +157,7 @@ class Update:
 
     @property
     def step(self) -> Floats:
-        """Fellner and Schall's, in logarithms."""
+        """The step of Fellner and Schall, in logarithms of scales."""
         step: Floats = self.there - self.here
         return step
 

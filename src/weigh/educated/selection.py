@@ -224,7 +224,7 @@ def _variance(counts: Counts, state: State, j: int) -> float:
 
 
 def _check_named(task: Task, known: set[str]) -> None:
-    """Refuse a named pair whose column cannot be in one."""
+    """Raise an error if a named pair has a column that cannot be paired."""
     for name in sorted({name for pair in task.wish.named for name in pair} - known):
         raise ParameterError(
             Parameter("pairs"),
@@ -288,7 +288,7 @@ def _count(task: Task, ranked: list[Candidate], n_weights: int) -> list[tuple[Co
     return [own for pair, own in counted if pair.names in kept]
 
 
-# ---------------------------------------------------------------- do they earn their place
+# ---------------------------------------------------------------- comparison of fits
 
 
 @dataclass(frozen=True)
@@ -321,7 +321,7 @@ def _earning(fit: Selected) -> list[int]:
     The first are kept whatever each costs alone, because some pairs help only together.
     """
     weighty = _weighty(fit)
-    if fit.state.problem.modes is not None:  # which overlook a part of V
+    if fit.state.problem.modes is not None:  # modes ignore some entries of V
         return weighty
     worths = find_worths(fit.task, fit.state, fit.search.noise)
     return sorted({*weighty, *np.flatnonzero(worths > NATS).tolist()})

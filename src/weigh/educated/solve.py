@@ -61,11 +61,11 @@ class Problem:
     target: Target | Numbers
     prior: Prior
     ties: Integers | None = None
-    past: Quadratic | None = None  # the loss of rows that are not here, to second order
+    past: Quadratic | None = None  # second-order approximation of the loss of earlier rows
 
     @cached_property
     def spans(self) -> tuple[slice, ...]:
-        """Where the weights of each feature stand."""
+        """The slice of each feature in the vector of weights."""
         if self.ties is None:
             return self.design.spans
         ends = np.append(self.ties, self.n_weights).tolist()
@@ -73,7 +73,7 @@ class Problem:
 
     @property
     def n_weights(self) -> int:
-        """Of all levels, and the intercept."""
+        """The number of weights, after ties: of all levels, and the intercept."""
         return self.design.n_weights if self.ties is None else int(self.ties[-1]) + 1
 
     @cached_property
@@ -111,7 +111,7 @@ class Problem:
             return False
         within = sum((span.stop - span.start) ** 2 for span in self.spans)
         most = FULL if self.target.n_totals == 1 else 2 * MODES
-        n_rows = max(self.rows.n_rows, self.target.n_rows)  # one of weight two is two
+        n_rows = max(self.rows.n_rows, self.target.n_rows)  # a row of weight two counts as two
         return n_rows < self.n_weights and n_rows <= most and within <= ACROSS
 
     @property
@@ -128,7 +128,7 @@ class Problem:
 
     @property
     def block(self) -> Block:
-        """All rows, where these are few."""
+        """All rows as one block, if they are in memory."""
         assert isinstance(self.rows, CodedRows)
         return Block(self.rows.codes, self.rows.labels, self.rows.weight)
 
@@ -150,7 +150,7 @@ class Problem:
 
     @cached_property
     def carrying(self) -> Coded:
-        """The rows with room for what repeated products with the Hessian need."""
+        """The rows, with a cache for repeated products with the Hessian."""
         return self.rows.carrying(self.target.n_totals)
 
     @cached_property
@@ -173,14 +173,14 @@ class Found:
     """Loss, gradient and Hessian at some weights, without the penalty."""
 
     loss: float
-    size: float  # the sum of the slopes, all taken as positive
-    slopes: Floats  # of all weights, tied or not
+    size: float  # sum of the absolute slopes of all rows
+    slopes: Floats  # by weight, before ties
     curvature: Curvature
     reduced: Callable[[], Projected]  # the Hessian of each class in modes
 
     @cached_property
     def in_modes(self) -> Projected:
-        """The Hessian of each class in modes: one pass more."""
+        """The Hessian of each class in modes; takes one more pass."""
         return self.reduced()
 
     def beside(self, past: Quadratic, weights: Floats, ties: Integers | None) -> Found:
@@ -210,7 +210,7 @@ class State:
     scales: Floats
     found: Found
     near: Factor | None = None  # of the Hessian at weights and scales not far away
-    rescaled: bool = True  # whether the scales are others than those of `near`
+    rescaled: bool = True  # whether the scales differ from those of `near`
 
     @cached_property
     def _pull(self) -> Floats:
@@ -228,7 +228,7 @@ class State:
 
     @property
     def gradient(self) -> Floats:
-        """Of loss and penalty.
+        """The gradient of loss and penalty.
 
         Adding one number to the intercepts of all classes changes no probability. In this direction
         both gradient and Hessian are zero, and a Newton step would divide one rounding error by the
@@ -312,7 +312,7 @@ class State:
 
 
 def _off_zero(joint: Floats) -> Floats:
-    """Keep the intercept's entry off zero where every row is certain."""
+    """Keep the intercept's entry above zero, for fits in which every row is certain."""
     if joint[0, 0] < 1e-8:
         joint = joint.copy()
         joint[0, 0] = 1e-8
@@ -351,10 +351,11 @@ def find_weights(state: State, tolerance: float, nats: float = 0.0, most: int = 
 
 
 def polish(state: State) -> Floats:
-    """The weights after one Newton step more, where it takes no pass over the rows.
+    """The weights after one more Newton step, if it takes no pass over the rows.
 
-    Weights within a relative gradient of `PRECISE` can be off in the fifth digit where the data say
-    little. Newton steps converge quadratically: after this one only rounding is left.
+    Weights within a relative gradient of `PRECISE` can be off in the fifth digit if the data have
+    little information on them. Newton steps converge quadratically, so after this one only rounding
+    errors remain.
     """
     if not (state.problem.exact or state.problem.whole):
         return state.weights
