@@ -1,18 +1,18 @@
-"""Whether a model is any good, and for what: `evaluate` returns one `Evaluation`.
+"""Evaluation of models on hold-out rows: `evaluate` returns one `Evaluation`.
 
-measures         every measure of probabilities of one class
-multiclass       of more than two classes
-groups           of groups of rows
-number_groups    of groups of rows with estimates of numbers
-estimates        numbers beside estimates of them, and their losses
-numbers          `NumberEvaluation`: of estimates of numbers
-survival         `SurvivalEvaluation`: of times to an event
-survival_groups  of groups of rows with times to an event
-findings         what the numbers say, in sentences
+measures         measures of probabilities of one class
+multiclass       measures of probabilities of more than two classes
+groups           measures by group, for classifiers
+number_groups    measures by group, for regressors
+estimates        observed and estimated numbers, row by row, and their losses
+numbers          `NumberEvaluation`: the evaluation of a regressor
+survival         `SurvivalEvaluation`: the evaluation of a survival model
+survival_groups  measures by group, for survival models
+findings         the main results in sentences
 page             tables and sentences as text and as HTML
-show             an evaluation as a page
+show             the page of an evaluation
 result           `Evaluation`, from predictions
-model            from a model and a table
+model            `evaluate`, from a model and a table
 """
 
 from weigh.evaluation.groups import Group, ManyGroup, named_columns, split_rows

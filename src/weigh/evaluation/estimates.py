@@ -1,4 +1,4 @@
-"""Numbers beside a model's estimates of them, row by row."""
+"""Observed numbers and a model's estimates, row by row."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from weigh.parameters import is_number
 
 @dataclass(frozen=True, eq=False)
 class Estimated:
-    """The numbers of the rows that have a weight, and what a model estimates of them.
+    """Observed numbers and a model's estimates, for rows with a positive weight.
 
-    `power` is that of the model's family: 0 has squared errors as its deviance. `kept` marks which
-    of the rows given these are. `exposure` is None where every row has the same.
+    `power` is the variance power of the model's family; 0 means squared errors. `kept` marks these
+    rows among those given. `exposure` is None if it is the same for every row.
     """
 
     target: str
@@ -44,9 +44,9 @@ class Estimated:
         exposure: Any = None,
         beside: Sequence[str] = (),
     ) -> Estimated:
-        """Of a fitted regressor of this package or of scikit-learn, or a pipeline.
+        """The estimates of a fitted regressor of this package or scikit-learn, or of a pipeline.
 
-        `beside` names columns of X that are none of the model's unless it was fitted with them.
+        `beside` names columns of X that are not features, unless the model was fitted with them.
         """
         table = read(X)
         sample, numbers = number_sample(table, y, sample_weight)
@@ -63,7 +63,7 @@ class Estimated:
         return replace(found, exposure=read_numbers(table, known, "exposure")[sample.kept])
 
     def take(self, places: Integers) -> Estimated:
-        """Some of the rows."""
+        """The estimates of some of the rows."""
         return replace(
             self,
             numbers=self.numbers[places],
@@ -74,40 +74,43 @@ class Estimated:
 
     @property
     def mean(self) -> float:
-        """The mean of the numbers."""
+        """The weighted mean of the observed numbers."""
         return float(self.numbers @ self.weight / self.weight.sum())
 
     def losses(self, power: float) -> Floats:
-        """The deviance of each row in a family."""
+        """The deviance of each row for a variance power."""
         return deviances(power, self.numbers, self.means)
 
 
 def power_of(model: Any) -> float:
-    """The power of a model's family; 0 of one that has none."""
+    """The variance power of a model's family; 0 for models without a family."""
     return float(getattr(getattr(model, "_family", None), "power", 0.0))
 
 
 def shared_power(powers: Sequence[float], means: Sequence[Floats]) -> float:
-    """The power that all models have, if their deviance can be computed; else 0: squared errors."""
+    """The variance power that all models share, or 0 (squared errors) if they share none.
+
+    It is also 0 if some means are not positive, because their deviance is not defined.
+    """
     if len({*powers}) > 1 or any((own <= 0).any() for own in means):
         return 0.0
     return powers[0]
 
 
 def deviances(power: float, numbers: Floats, means: Floats) -> Floats:
-    """The deviance of each row: its squared error where the power is 0."""
+    """The deviance of each row; its squared error if the power is 0 or a mean is not positive."""
     if not power or (means <= 0).any():
         return np.asarray((numbers - means) ** 2)
     return np.asarray(2 * Power(power).losses(np.log(means), numbers))
 
 
 def name_loss(power: float) -> str:
-    """What the losses of rows are called."""
+    """The name of the loss of a row."""
     return "deviance" if power else "squared error"
 
 
 def _features(model: Any, X: Any, used: tuple[Any, ...], beside: Sequence[str]) -> Any:
-    """X as it is for models of this package, and for others the columns of their fit."""
+    """X unchanged for models of this package; for others the columns that they were fitted on."""
     named = {name for name in used if isinstance(name, str)}
     if hasattr(model, "_read") or not (named or beside):
         return X
@@ -117,9 +120,9 @@ def _features(model: Any, X: Any, used: tuple[Any, ...], beside: Sequence[str]) 
 def mean_of(
     values: Floats, weight: Floats, coverage: float, signed: bool = False, rare: float = 0.0
 ) -> Bounded:
-    """A mean with its interval, that of its logarithm where values are not `signed`.
+    """A weighted mean with its interval, computed for its logarithm unless values are `signed`.
 
-    `rare` is the upper limit of a sum of values that are all zero.
+    `rare` is the upper limit of the sum if all values are zero.
     """
     total = weight.sum()
     mean = float(values @ weight / total)
@@ -133,7 +136,7 @@ def mean_of(
 
 
 def rare_sum(numbers: Floats, weight: Floats, coverage: float) -> float:
-    """The upper limit of a sum of which no event was seen: Poisson events of the usual size."""
+    """The upper limit of a sum without any event, for Poisson events of mean observed size."""
     positive = np.where(numbers > 0, weight, 0.0)
     if not positive.any():
         return 0.0

@@ -1,4 +1,4 @@
-"""Findings: what the numbers say, in sentences, and features that may leak the target."""
+"""Findings: the main results in sentences, and features that may leak the target."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 MEND = "Recalibration corrects this."
 ALL = 0.98
-"""From this share on, rows are called the training rows."""
+"""Above this share of training rows, all rows are called training rows."""
 VAGUE = 1.0
-"""An interval of the slope that is wider says nothing either way."""
+"""If the interval of the slope is wider, there are too few rows to judge calibration."""
 
 
 def find(found: Evaluation) -> tuple[str, ...]:
-    """Loss, ranking, calibration, decisions, and what training rows say beside."""
+    """Sentences on loss, ranking, calibration, decisions, training rows and leaks."""
     lines = [tell_training_rows(found.training_rows), _loss(found)]
     if isinstance(found.validation, Measures):
         of, measures = label(found.pos_label), found.validation
@@ -43,13 +43,13 @@ def find(found: Evaluation) -> tuple[str, ...]:
 
 
 def beside_measures(found: Any) -> list[str]:
-    """The findings without the first two, which pages show as numbers; a warning of rows stays."""
+    """The findings without loss and ranking, which pages show as numbers."""
     first = int(bool(tell_training_rows(found.training_rows)))
     return [*found.findings[:first], *found.findings[first + 2 :]]
 
 
 def tell_training_rows(share: float | None) -> str:
-    """That so many of the rows were training rows; nothing of none."""
+    """A warning that a share of the rows are training rows; empty if none are."""
     if not share:
         return ""
     which = "These are" if share > ALL else f"About {share:.0%} of these rows are"
@@ -88,7 +88,7 @@ def _ranking(measures: Measures, of: str) -> str:
 
 
 def _calibration(found: Evaluation, measures: Measures, of: str) -> list[str]:
-    mend = "" if found.training_rows else f" {MEND}"  # training rows cannot tell
+    mend = "" if found.training_rows else f" {MEND}"  # unknown from training rows
     slope, level = measures.slope, measures.in_the_large
     told: list[str] = []
     if slope.has_interval() and slope.high < 0:
@@ -110,7 +110,7 @@ def _calibration(found: Evaluation, measures: Measures, of: str) -> list[str]:
 
 
 def _groups(found: Evaluation) -> list[str]:
-    """The groups whose probabilities are off as a whole."""
+    """A sentence about the groups whose mean prediction is biased."""
     off = [
         f"{group.name} (predicted {group.mean_prediction:.1%}, "
         f"observed {group.base_rate.value:.1%})"
@@ -180,7 +180,10 @@ def _training(found: Evaluation) -> list[str]:
 
 
 def find_training_rows(model: Any, X: Any) -> float | None:
-    """The estimated share of rows that the model was fitted on, where it knows some of them."""
+    """The estimated share of rows that the model was fitted on, from the sketch in its provenance.
+
+    None if the model has no sketch, or X lacks its columns.
+    """
     known: Any = getattr(model, "provenance_", None)
     sketch = getattr(known, "training_rows", None)
     if sketch is None or not hasattr(model, "_read"):  # such as a scorecard
@@ -195,7 +198,7 @@ def find_training_rows(model: Any, X: Any) -> float | None:
 
 
 def tell_other_target(model: Any, y: Any) -> str:
-    """That the model was fitted to a target of another name; nothing where it was not."""
+    """A note that the model was fitted to a target of another name; empty otherwise."""
     known = getattr(getattr(model, "provenance_", None), "target", None)
     if known is None or not isinstance(y, str) or y == known:
         return ""
@@ -203,14 +206,17 @@ def tell_other_target(model: Any, y: Any) -> str:
 
 
 LEAST, ROWS = 10, 5
-"""Rows of each class that a feature must be known in, and rows per level: ids are no leak."""
+"""Least number of rows of each class with a known value, and of rows per level.
+
+The second keeps ids, which have a level per row, from being reported as leaks.
+"""
 
 
 def find_leaks(model: Any, X: Any, predicted: Predicted) -> tuple[str, ...]:
     """The model's features whose AUC, taken alone, is 1.
 
-    Numbers part the classes where their ranges do not meet; categories where no level has rows of
-    two classes.
+    A numeric feature separates the classes if their ranges do not overlap; a categorical feature
+    does if no level has rows of two classes.
     """
     used = {str(name) for name in getattr(model, "feature_names_in_", ())}
     if not used:
@@ -222,7 +228,7 @@ def find_leaks(model: Any, X: Any, predicted: Predicted) -> tuple[str, ...]:
 
 
 def list_leaks(table: Table, kept: Any, classes: Integers) -> tuple[str, ...]:
-    """The columns of a table each of which parts the classes of the rows that are kept."""
+    """The columns of a table that each separate the classes perfectly, among the kept rows."""
     return tuple(name for name in table.names if _parts(table.column(name), kept, classes))
 
 
@@ -243,7 +249,7 @@ def _parts_levels(codes: Integers, classes: Integers) -> bool:
     n_classes = int(classes.max()) + 1
     size = (int(codes.max()) + 1) * n_classes
     counts = np.bincount(codes.astype(np.int64) * n_classes + classes, minlength=size)
-    of_each = (counts.reshape(-1, n_classes) > 0).sum(axis=1)  # how many classes a level has
+    of_each = (counts.reshape(-1, n_classes) > 0).sum(axis=1)  # classes per level
     return int(of_each.max()) == 1 and ROWS * int(of_each.sum()) <= len(codes)
 
 

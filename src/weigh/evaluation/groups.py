@@ -1,4 +1,4 @@
-"""The measures of every group of rows, and how far predictions moved since training."""
+"""Measures of classifiers by group, and the shift of predictions since training."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from weigh.metrics.scored import read_codes
 from weigh.metrics.scores import Many
 
 LEAST = 10
-"""AUC and calibration have intervals for large samples: a group needs so many of each class."""
+"""Least number of rows of each class in a group, because intervals are asymptotic."""
 
 MOST, FEW, PARTS = 60, 20, 5
-"""The most groups; numbers of more than FEW different values are cut into PARTS intervals."""
+"""Most groups; a numeric column with more than FEW distinct values is cut into PARTS bins."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """One group of rows of two classes. `note` says why something is not known."""
+    """Measures of one group of rows, two classes. `note` says why a measure is not known."""
 
     name: str
     n_rows: int
@@ -53,7 +53,7 @@ class Group:
 
 @dataclass(frozen=True)
 class ManyGroup:
-    """One group of rows of more than two classes."""
+    """Measures of one group of rows, more than two classes."""
 
     name: str
     n_rows: int
@@ -65,11 +65,11 @@ class ManyGroup:
 
 @dataclass(frozen=True, eq=False)
 class Grouping:
-    """What groups rows: an array, one column, or several by name; and what it is called."""
+    """The values that define the groups (an array, or columns by name), and their name."""
 
     by: Any
     name: str
-    names: tuple[str, ...]  # of the columns of X, if it is these
+    names: tuple[str, ...]  # the columns of X that define the groups, if any
 
     @classmethod
     def of(cls, X: Any, by: Any) -> Grouping:
@@ -85,7 +85,7 @@ class Grouping:
 
 
 def named_columns(X: Any, by: Any) -> tuple[str, ...]:
-    """The columns that `by` names: one, or those of a list; none where it is an array."""
+    """The columns that `by` names: one, or those of a list; none if it is an array."""
     if isinstance(by, str):
         return (by,)
     listed = isinstance(by, list | tuple) and len(by) > 0 and all(isinstance(n, str) for n in by)
@@ -97,7 +97,7 @@ def named_columns(X: Any, by: Any) -> tuple[str, ...]:
 def measure_groups(
     by: Any, name: str, predicted: Predicted, question: Any, options: Options
 ) -> tuple[Group | ManyGroup, ...]:
-    """Every group of rows that share a value of `by`, or an interval of its numbers, in order."""
+    """Measures of every group: rows with the same value of `by`, or in the same bin, in order."""
     found: list[Group | ManyGroup] = []
     for text, places in split_rows(by, name, predicted.kept, predicted.rows.weight):
         rows = _take(predicted.rows, places)
@@ -113,7 +113,7 @@ def split_rows(
 ) -> Iterator[tuple[str, Integers]]:
     """The name of each group and its rows, in the order of its values.
 
-    Where `by` is a dict from name to column, a group is a combination of their values that occurs.
+    If `by` is a dict from name to column, each combination of values that occurs is a group.
     """
     if isinstance(by, Mapping):
         parts = [[*split_rows(column, own, kept, weight)] for own, column in by.items()]
@@ -144,7 +144,7 @@ def split_rows(
 def _cross(
     parts: list[list[tuple[str, Integers]]],
 ) -> Iterator[tuple[str, Integers]]:
-    """Every combination of groups, and the rows that all of them have."""
+    """Every combination of groups, with the rows that belong to all of them."""
     if not parts:
         return
     first, *others = parts
@@ -156,7 +156,7 @@ def _cross(
 
 
 def _feature(name: str, rows: Codes, values: tuple[Value, ...], weight: Floats | None) -> Feature:
-    """Groups as levels: values as they are, or intervals of about as many rows each."""
+    """A feature whose levels are the groups: the values, or bins of about equally many rows."""
     if len(values) > FEW and all(_is_number(value) for value in values):
         numbers = rows.numbers(name).values
         known = ~np.isnan(numbers)
@@ -171,7 +171,7 @@ def _feature(name: str, rows: Codes, values: tuple[Value, ...], weight: Floats |
 
 
 def _is_number(value: Value) -> bool:
-    """Whether a value is a number and no truth value."""
+    """Whether a value is a number and not a boolean."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -236,7 +236,7 @@ def _measure_many(name: str, rows: Many, coverage: float) -> ManyGroup:
 
 
 def compare_predictions(training: Scored | Many, validation: Scored | Many) -> Stability:
-    """The population stability index of probabilities, or of the classes decided for."""
+    """The population stability index of probabilities, or of the predicted classes."""
     return population_stability_index(
         _said(training),
         _said(validation),

@@ -1,4 +1,4 @@
-"""Everything there is to know of probabilities of one class: one sort, many measures."""
+"""Measures of probabilities of one class, all computed from one sort of the rows."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from weigh.metrics.numbers import COVERAGE, LARGEST, NAN, Bounded, check_coverag
 
 TENTHS = np.arange(1, 11) / 10
 ALIKE = 1e-9
-"""Deviations of this size, beside the mean, are rounding."""
+"""Deviations of at most this size relative to the mean are rounding errors."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """What is asked of the rows: the cost of either error, thresholds to show, intervals."""
+    """Options of an evaluation: costs of errors, thresholds to show, coverage of intervals."""
 
     costs: tuple[float, float] = (1.0, 1.0)
     thresholds: tuple[float, ...] = tuple(TENTHS[:-1].tolist())
@@ -44,7 +44,7 @@ class Options:
 
     @classmethod
     def read(cls, costs: Any, thresholds: Any, coverage: float) -> Options:
-        """Checked; None is what the class has."""
+        """Check the options; thresholds=None means the default thresholds."""
         check_coverage(coverage)
         shown = Options().thresholds if thresholds is None else thresholds
         try:
@@ -69,13 +69,13 @@ class Options:
 
     @property
     def threshold(self) -> float:
-        """Where honest probabilities should be decided at these costs."""
+        """The cut-off of least expected cost for calibrated probabilities."""
         return self.costs[0] / sum(self.costs)
 
 
 @dataclass(frozen=True)
 class Decision:
-    """What deciding at a threshold does, costs, and is worth; per row."""
+    """Error rates, mean cost per row and net benefit of decisions at a threshold."""
 
     rates: ErrorRates
     cost: float
@@ -96,11 +96,11 @@ class Gains:
 class Measures:
     """How good probabilities of one class are, on one set of rows.
 
-    Loss is in bits, beside that of saying the rows' own base rate to everybody. `decision` is at
-    the threshold that the costs ask for, `best` at the one of least cost on these rows;
-    `cost_of_all` and `cost_of_none` are those of flagging every row, and none. `ks` is Kolmogorov &
-    Smirnov's distance of the predictions of either class: the most, over thresholds, of sensitivity
-    less false positive rate or the other way round.
+    `loss` is in bits per row; `base_loss` is that of predicting the base rate of these rows.
+    `decision` uses the threshold that the costs imply, `best` the one of least cost on these rows.
+    `cost_of_all` and `cost_of_none` are the costs of flagging every row, and no row. `ks` is the
+    Kolmogorov-Smirnov distance between the predictions of both classes: the maximum over thresholds
+    of |sensitivity - false positive rate|.
     """
 
     n_rows: int
@@ -132,7 +132,7 @@ class Measures:
 
     @property
     def explained(self) -> float:
-        """The share of the base rate's loss that the model saves; below 0 it does harm."""
+        """Explained share of the base rate's loss; negative if the base rate alone is better."""
         return 1 - self.loss.value / self.base_loss if self.base_loss else NAN
 
     @property
@@ -142,37 +142,38 @@ class Measures:
 
     @property
     def intercept(self) -> Bounded:
-        """Of the calibration line."""
+        """Intercept of the calibration line."""
         return Bounded.normal(self.line.intercept, self.line.intercept_error, self.coverage)
 
     @property
     def in_the_large(self) -> Bounded:
-        """What log odds lack on the whole; above 0 the probabilities are too low."""
+        """Calibration in the large, in log odds; above 0 the probabilities are too low."""
         line = self.line
         return Bounded.normal(line.in_the_large, line.in_the_large_error, self.coverage)
 
     @property
     def gini(self) -> Bounded:
-        """2 AUC - 1, as scorecards are told by."""
+        """Gini coefficient, 2 AUC - 1, as is usual for scorecards."""
         area = self.auc
         return Bounded(*(2 * end - 1 for end in (area.value, area.low, area.high)))
 
     @property
     def reliability_rmse(self) -> float:
-        """The root of the mean, over rows, of the squared gap of their bin's rate.
+        """Root mean square over rows of the observed rate minus the mean prediction of their bin.
 
-        `reliability.rmse` counts bins alike (Carlos 2015), so that a bin of one row may rule it.
+        `reliability.rmse` gives all bins equal weight (Carlos 2015), so one bin with a single row
+        may dominate it.
         """
         return rmse_of_rows(self.reliability)
 
     @property
     def top_tenth_lift(self) -> float:
-        """How many times the base rate the most probable tenth of the rows holds."""
+        """Lift of the most probable tenth of the rows: their rate over the base rate."""
         return float(self.gains.lift[0])
 
     @property
     def not_defined_because(self) -> str:
-        """Why some numbers are not defined."""
+        """The reason why some measures are not defined; empty if all are."""
         if self.base_rate.value in (0, 1):
             return "one class"
         if self.equal_predictions:
@@ -220,20 +221,20 @@ def _ks(groups: Groups) -> float:
 
 
 def rmse_of_rows(table: ReliabilityTable) -> float:
-    """How far the rates of bins are from what was said, each bin counting by its rows."""
+    """Root mean square of observed rate minus mean prediction, with bins weighted by their rows."""
     return float(
         np.sqrt(np.average((table.rate - table.mean_prediction) ** 2, weights=table.weight))
     )
 
 
 def entropy(counts: Floats) -> float:
-    """The loss in bits of saying to everybody how frequent each class is."""
+    """Entropy in bits: the loss of always predicting the class frequencies."""
     share = counts[counts > 0] / counts.sum()
     return float(-(share @ np.log2(share))) + 0.0
 
 
 def _mean(groups: Groups, if_positive: Floats, if_negative: Floats, coverage: float) -> Bounded:
-    """The mean of something that is never negative, by class and probability."""
+    """The mean of a non-negative quantity that depends on class and probability."""
     value = float(groups.positives @ if_positive + groups.negatives @ if_negative) / groups.n
     spread = groups.positives @ (if_positive - value) ** 2
     spread += groups.negatives @ (if_negative - value) ** 2
@@ -241,9 +242,9 @@ def _mean(groups: Groups, if_positive: Floats, if_negative: Floats, coverage: fl
 
 
 def mean_of_spread(value: float, spread: float, n: float, coverage: float) -> Bounded:
-    """A mean of n rows, whose squared deviations add up to `spread`; its interval ends at 0.
+    """A mean of n rows with its interval, which is cut off at 0.
 
-    Rows that are all alike tell nothing about others: their mean has no interval.
+    `spread` is the sum of squared deviations. If all values are equal, there is no interval.
     """
     if n <= 1 or spread <= n * (ALIKE * value) ** 2:
         return Bounded(value)
@@ -260,7 +261,7 @@ def _decide(rows: Scored, threshold: float, options: Options) -> Decision:
     rates = error_rates(rows, threshold=threshold)
     cost_fp, cost_fn = options.costs
     cost = (cost_fp * rates.false_positives + cost_fn * rates.false_negatives) / rates.n
-    if not 0 <= threshold < 1:  # no odds to exchange errors at
+    if not 0 <= threshold < 1:  # net benefit needs finite odds
         return Decision(rates, cost, NAN, NAN)
     worth = net_benefit(rows, thresholds=[threshold])
     return Decision(rates, cost, float(worth.model[0]), float(worth.treat_all[0]))

@@ -1,4 +1,4 @@
-"""evaluate: a fitted classifier, a table, and what came true."""
+"""evaluate: measures of a fitted model on a table of rows with known outcomes."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def evaluate(
     X : table
         Rows; use hold-out rows.
     y : array or str
-        Class labels or numbers, or the name of their column in X; of a survival model as in its
+        Class labels or numbers, or the name of their column in X; for a survival model as in its
         `fit`.
     sample_weight : array or str, optional
         Row weights, or the name of their column.
@@ -84,8 +84,8 @@ def evaluate(
         For a regressor with a log link: factor of the mean of each row. Default: the column that
         the model was fitted with; 1 evaluates estimates per unit of exposure.
     times : float or list of float, optional
-        For a survival model: times to evaluate the probability of the event by. Default: when 10,
-        25, 50, 75 and 90% of the events have come.
+        For a survival model: times at which to evaluate the probability of the event. Default: the
+        times by which 10, 25, 50, 75 and 90% of the events have occurred.
 
     Returns
     -------
@@ -102,7 +102,7 @@ def evaluate(
     (0.746, ['1st', '2nd', '3rd', 'Crew'])
     """
     if hasattr(model, "predict_survival"):
-        from weigh.evaluation.survival import evaluate_survival  # which brings the learner
+        from weigh.evaluation.survival import evaluate_survival  # imports the learner
 
         own = {"train": train, "thresholds": thresholds, "pos_label": pos_label}
         own |= {"exposure": exposure, "sample_weight": sample_weight}

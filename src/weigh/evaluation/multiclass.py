@@ -1,4 +1,4 @@
-"""How good probabilities of more than two classes are."""
+"""Measures of probabilities of more than two classes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from weigh.metrics.scores import Many
 
 @dataclass(frozen=True, eq=False)
 class ClassMeasures:
-    """One class against the rest; `found` is the share of its rows that are decided for it."""
+    """Measures of one class against the rest; `found` is its recall."""
 
     label: Value
     base_rate: Bounded
@@ -36,12 +36,12 @@ class ClassMeasures:
 
 @dataclass(frozen=True, eq=False)
 class ManyMeasures:
-    """How good probabilities of every class are, on one set of rows.
+    """Measures of the probabilities of all classes, on one set of rows.
 
     `confusion` holds the weight of rows by true class (row) and most probable class (column).
-    Brier is the mean of the squared errors of a row, added up over classes. `line` is the
-    calibration line of all rows and classes together, each class against the rest; its errors take
-    a row for as many as it has classes, and are too small.
+    `brier` is the mean over rows of the squared errors, summed over classes. `line` is the
+    calibration line of all rows and classes together, each class against the rest. Its standard
+    errors treat the classes of a row as independent rows, so they are too small.
     """
 
     n_rows: int
@@ -62,18 +62,18 @@ class ManyMeasures:
 
     @property
     def explained(self) -> float:
-        """The share of the class frequencies' loss that the model saves."""
+        """Explained share of the loss of always predicting the class frequencies."""
         return 1 - self.loss.value / self.base_loss if self.base_loss else NAN
 
     @property
     def mean_auc(self) -> float:
-        """Of each class against the rest, over the classes that occur."""
+        """Mean AUC of each class against the rest, over the classes that occur."""
         known = [part.auc.value for part in self.by_class if part.auc.value == part.auc.value]
         return float(np.mean(known)) if known else NAN
 
     @property
     def not_defined_because(self) -> str:
-        """Why some numbers are not defined."""
+        """The reason why some measures are not defined; empty if all are."""
         occur = (self.confusion.sum(axis=1) > 0).sum()
         return "one class" if occur == 1 else ""
 
@@ -103,7 +103,7 @@ def measure_many(rows: Many, coverage: float) -> ManyMeasures:
 
 
 def _line(rows: Many) -> CalibrationLine:
-    """Of all rows and classes: whether a class that is given p comes true as often."""
+    """The calibration line of all rows and classes, each class against the rest."""
     k = len(rows.classes)
     is_own = rows.codes[:, None] == np.arange(k)
     weight = None if rows.weight is None else np.repeat(rows.weight, k)

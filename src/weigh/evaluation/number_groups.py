@@ -1,4 +1,4 @@
-"""Estimates of numbers by group: observed beside estimated, their ratio, and errors."""
+"""Measures of regressors by group: observed and estimated means, their ratio, and errors."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from weigh.evaluation.numbers import NumberEvaluation
 
 SHOWN = 3
-"""Groups that the findings name."""
+"""Most groups that the findings name."""
 
 
 @dataclass(frozen=True)
 class NumberGroup:
-    """One group of rows: what was observed, what the model estimates, and how far they differ.
+    """Measures of one group of rows: observed and estimated means, and their difference.
 
-    `observed` and `estimate` are means over rows, or per unit of exposure where rows have their
-    own. `ratio` is observed/estimate, unknown in all groups if it is in one, and `difference` is
-    observed - estimate; their intervals take the estimates as given. `deviance` is a mean over
-    rows. `note` says why something is not known.
+    `observed` and `estimate` are means over rows, or per unit of exposure if each row has its own
+    exposure. `ratio` is observed/estimate; it is unknown in all groups if it is unknown in one.
+    `difference` is observed - estimate. Their intervals treat the estimates as fixed. `deviance` is
+    a mean over rows. `note` says why a measure is not known.
     """
 
     name: str
@@ -49,11 +49,11 @@ class NumberGroup:
 def measure_number_groups(
     grouping: Grouping, rows: Estimated, coverage: float
 ) -> tuple[tuple[NumberGroup, ...], NumberGroup]:
-    """Every group, in the order of its values, and all rows as one."""
+    """Measures of every group, in the order of its values, and of all rows together."""
     rare = rare_sum(rows.numbers, rows.weight, coverage)
     parts = [(n, rows.take(at)) for n, at in grouping.split(rows.kept, rows.weight)]
     signed = bool(rows.numbers.min() < 0 or rows.means.min() < 0)
-    signed |= any(part.weight @ part.means <= 0 for _, part in parts)  # one measure for all
+    signed |= any(part.weight @ part.means <= 0 for _, part in parts)  # same measure for all groups
     found = [_measure(n, part, signed, rare, coverage) for n, part in (*parts, ("All rows", rows))]
     return tuple(found[:-1]), found[-1]
 
@@ -90,26 +90,27 @@ def _error(errors: np.ndarray, weight: np.ndarray) -> float:
 
 
 def _ratio(rows: Estimated, reach: float, rare: float) -> Bounded:
-    """Observed over estimated, with the interval of its logarithm.
+    """Observed over estimated, with an interval that is symmetric for its logarithm.
 
-    The error of a ratio of sums is that of the sum of y - ratio mean, over the sum of means.
+    The standard error of a ratio of sums is that of the sum of y - ratio mean, over the sum of
+    means.
     """
     whole, part = float(rows.weight @ rows.means), float(rows.weight @ rows.numbers)
     if part == 0:
         return Bounded(0.0, 0.0, rare / whole) if np.isfinite(reach) and rare else Bounded(0.0)
     ratio = part / whole
     error = _error(rows.numbers - ratio * rows.means, rows.weight) / part
-    if not error > 1e-12 or not np.isfinite(reach):  # rows all alike tell nothing of others
+    if not error > 1e-12 or not np.isfinite(reach):  # no interval from equal rows
         return Bounded(ratio)
     factor = float(np.exp(min(reach * error, 700.0)))
     return Bounded(ratio, ratio / factor, ratio * factor)
 
 
-# ------------------------------------------------------------ in words and tables
+# ------------------------------------------------------------ sentences and tables
 
 
 def tell_groups(found: NumberEvaluation) -> str:
-    """The groups whose estimates are off as a whole, the largest first."""
+    """A sentence about the groups whose mean estimate is biased, the largest group first."""
     off = [group for group in found.groups if _is_off(group)]
     if not off:
         return ""
@@ -129,13 +130,13 @@ def tell_groups(found: NumberEvaluation) -> str:
 
 
 def _is_off(group: NumberGroup) -> bool:
-    """Whether the interval of the ratio, or of the difference without one, says so."""
+    """Whether a group's bias is significant: by its ratio, or by its difference if unknown."""
     known, right = (group.ratio, 1.0) if group.ratio.is_known() else (group.difference, 0.0)
     return known.has_interval() and not known.holds(right)
 
 
 def _mean(found: NumberEvaluation, value: float) -> str:
-    """A mean, or a rate per unit of exposure, with three figures of that of all rows."""
+    """A mean, or a rate per unit of exposure, as text with the digits that suit all rows."""
     size = found.spread or found.mean_observed
     if found.exposed and found.all_rows is not None:
         size = found.all_rows.estimate
@@ -150,7 +151,7 @@ def _range(bounded: Bounded, spelled: Callable[[float], str]) -> str:
 
 
 def show_groups(found: NumberEvaluation) -> tuple[Section, ...]:
-    """The table of the groups, and a last line of all rows; none without groups."""
+    """The table of the groups, whose last line is all rows; empty without groups."""
     if not found.groups or found.all_rows is None:
         return ()
     lines, exposed = (*found.groups, found.all_rows), digits_of(found.all_rows.exposure)
@@ -174,7 +175,7 @@ def show_groups(found: NumberEvaluation) -> tuple[Section, ...]:
 
 
 def _bias(found: NumberEvaluation, lines: tuple[NumberGroup, ...]) -> tuple[str, list[str]]:
-    """The ratio of each group, or the difference where some have no ratio."""
+    """The column of ratios, or of differences if a group has no ratio."""
     interval = f"({percent(found.coverage)} interval)"
     if all(group.ratio.is_known() for group in lines):
         return f"Observed/estimate {interval}", [_range(g.ratio, "{:.2f}".format) for g in lines]

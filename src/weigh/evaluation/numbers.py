@@ -1,4 +1,4 @@
-"""How good estimates of numbers are: errors, calibration by decile, coverage of intervals."""
+"""Evaluation of a regressor: errors, calibration by decile, coverage of intervals."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from weigh.layout import Shown, count_of, percent
 from weigh.metrics.numbers import NAN, Bounded, check_coverage, columns_of, flatten, plain
 
 BANDS, STATED = 10, 0.9
-"""Bands of about equally many rows by estimate; the coverage of intervals that is checked."""
+"""Number of bands of rows by estimate; nominal coverage of the model's intervals to check."""
 
 
 @dataclass(frozen=True)
 class Band:
-    """Rows of similar estimates: the mean estimate, and the mean that came true."""
+    """Rows of similar estimates: their mean estimate and their observed mean."""
 
     rows: float
     estimate: float
@@ -39,7 +39,7 @@ class Band:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NumberEvaluation(Shown):
-    """How good a model's estimates of a number are, on rows that it has not seen.
+    """Measures of a regressor on hold-out rows.
 
     Attributes
     ----------
@@ -50,34 +50,35 @@ class NumberEvaluation(Shown):
     rmse, mae : Bounded
         Root mean squared error and mean absolute error.
     spread : float
-        The RMSE of the rows' own mean: what a model without features has.
+        The RMSE of predicting the mean of these rows, as a model without features would.
     r2 : float
-        1 - squared errors over those of the rows' own mean.
+        1 - squared errors over those of predicting the mean of these rows.
     deviance, deviance_explained : float
-        The mean deviance of the model's family, and the share of that of the mean that the model
-        explains. For the gaussian family they are the squared RMSE and `r2`.
+        The mean deviance of the model's family, and the share that the model explains of the
+        deviance of the mean. For the gaussian family they are the squared RMSE and `r2`.
     mean_estimate, mean_observed : float
-        Over all rows.
+        Means over all rows.
     slope : float
-        Of a regression of the target on the estimates; 1 is right, below 1 estimates vary too much.
+        Slope of a regression of the target on the estimates; 1 is ideal, and below 1 the estimates
+        vary too much.
     covered : Bounded
-        The share of rows inside the model's 90% intervals; NaN where it has none.
+        The share of rows inside the model's 90% intervals; NaN if it has none.
     bands : tuple of Band
-        Ten bands of rows from the smallest to the largest estimates.
+        Ten bands of rows in ascending order of the estimates.
     exposed : str
-        The name of the exposure, if rows have their own.
+        The name of the exposure, if each row has its own.
     by : str
-        The name of the groups; empty without.
+        The name of the groups; empty if there are none.
     groups : tuple of NumberGroup
         Measures by the values of `by`.
     all_rows : NumberGroup or None
-        The same measures of all rows, if there are groups.
+        The measures of `groups` for all rows together, if there are groups.
     exposure : str
-        What the estimates were multiplied by, in words; empty for a model without exposure.
+        A sentence on the exposure of the estimates; empty for a model without exposure.
     training_rows : float or None
-        Estimated share of rows that the model was fitted on; None where it is not known.
+        Estimated share of rows that the model was fitted on; None if not known.
     note : str
-        That the model was fitted to another target, if so.
+        A note if the model was fitted to another target.
     """
 
     model: str
@@ -124,7 +125,7 @@ class NumberEvaluation(Shown):
         return [*filter(None, [tell_training_rows(self.training_rows), *said])]
 
     def has_deviance(self) -> bool:
-        """Whether the deviance is that of a family other than the gaussian."""
+        """Whether the deviance belongs to a family other than the gaussian."""
         return abs(self.deviance_explained - self.r2) > 1e-9
 
     def to_dict(self) -> dict[str, Any]:
@@ -222,7 +223,7 @@ def evaluate_estimates(model: Any, X: Any, rows: Estimated, coverage: float) -> 
 
 
 def refuse_class_options(given: dict[str, Any], what: str = "numbers") -> None:
-    """Refuse what only an evaluation of classes can be asked for."""
+    """Raise an error for options that only apply to classifiers."""
     for name, value in given.items():
         if value is not None:
             raise ParameterError(
@@ -232,13 +233,13 @@ def refuse_class_options(given: dict[str, Any], what: str = "numbers") -> None:
 
 
 def refuse_exposure(exposure: Any) -> None:
-    """Classes have no exposure."""
+    """Raise an error if a classifier is given an exposure."""
     if exposure is not None:
         raise ParameterError(Parameter("exposure"), " is for regression only; leave it out")
 
 
 def refuse_times(times: Any) -> None:
-    """Only survival has times."""
+    """Raise an error if a model other than a survival model is given times."""
     if times is not None:
         raise ParameterError(Parameter("times"), " are for survival models only; leave them out")
 
@@ -251,7 +252,7 @@ def estimates_numbers(model: Any) -> bool:
 
 
 def _inside(model: Any, X: Any, rows: Estimated) -> Floats | None:
-    """Which rows the model's intervals contain."""
+    """1 for each row inside the model's interval, 0 otherwise; None if it has no intervals."""
     numbers, kept, own = rows.numbers, rows.kept, rows.given
     if hasattr(model, "predict_interval"):
         low, high = model.predict_interval(X, STATED, **own)[kept].T
@@ -263,14 +264,14 @@ def _inside(model: Any, X: Any, rows: Estimated) -> Floats | None:
 
 
 def slope_of(estimates: Floats, numbers: Floats, weight: Floats) -> float:
-    """Of a regression of the numbers on their estimates."""
+    """The slope of a weighted regression of the observed numbers on the estimates."""
     centred = estimates - estimates @ weight / weight.sum()
     square = float(centred**2 @ weight)
     return float((centred * numbers) @ weight) / square if square > 0 else NAN
 
 
 def _bands(estimates: Floats, numbers: Floats, weight: Floats, coverage: float) -> tuple[Band, ...]:
-    """Rows of equal estimates stay together."""
+    """Bands of about equal weight by estimate; rows of equal estimates share a band."""
     values, codes = np.unique(estimates, return_inverse=True)
     reached = np.cumsum(np.bincount(codes, weight, len(values))) - 1e-9
     band = np.minimum((reached / weight.sum() * BANDS).astype(int), BANDS - 1)[codes]

@@ -1,7 +1,7 @@
 """A page of tables and sentences, as text for a terminal and as HTML.
 
-A table that is too wide has its headings folded, then its columns closer together, then stands in
-parts below each other. No column is left out.
+If a table is too wide, its headings are folded, then its columns move closer together, and finally
+it is split into parts below each other. No column is left out.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from weigh.bins import printable
 from weigh.layout import Grid, View, to_plain
 
 NAME, HEAD = 14, 8
-"""Characters that a name, and a heading, must have before it is folded."""
+"""Least width in characters to which names and headings are folded."""
 
 GAP, TIGHT = 3, 2
-"""Characters between two columns."""
+"""Characters between two columns, normally and in wide tables."""
 
 
 @dataclass(frozen=True)
 class Section:
-    """A table with a title, and notes below; its first columns are `texts`, the others numbers."""
+    """A table with a title and notes below; the first `texts` columns are text, others numbers."""
 
     title: str
     head: tuple[str, ...]
@@ -36,13 +36,13 @@ class Section:
         return Section(self.title, tuple(self.head[j] for j in places), rows, self.notes)
 
     def without(self, names: tuple[str, ...]) -> Section:
-        """The section less some columns."""
+        """The section without some columns."""
         return self.take([j for j, name in enumerate(self.head) if name not in names])
 
 
 @dataclass(frozen=True)
 class Page:
-    """What is to be read: a heading, sentences, tables."""
+    """A heading, sentences and tables."""
 
     title: str
     words: tuple[str, ...]
@@ -63,7 +63,7 @@ class Page:
             yield from section.notes
 
     def to_html(self) -> str:
-        """The page for a notebook: the sentences, the first table, and the others folded."""
+        """HTML for a notebook: the sentences, the first table, and the other tables collapsed."""
         grids = tuple(
             Grid(section.head, _indented(section.rows), _heading(section), folded=place > 0)
             for place, section in enumerate(self.sections)
@@ -73,7 +73,7 @@ class Page:
 
 
 def _indented(rows: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
-    """Rows whose names keep their leading spaces in HTML."""
+    """The rows with the leading spaces of their names made non-breaking, for HTML."""
     return tuple((_keep_spaces(row[0]), *row[1:]) for row in rows)
 
 
@@ -87,7 +87,7 @@ def _heading(section: Section) -> str:
 
 
 def _grids(section: Section, width: int) -> Iterator[Any]:
-    """The table in one, or in as many parts as it takes; each begins with the names."""
+    """The table in one part, or in several that each begin with the column of names."""
     for folded, gap in ((False, GAP), (True, GAP), (True, TIGHT)):
         widths = _widths(section, folded)
         if sum(widths) + gap * (len(widths) - 1) <= width:
@@ -102,7 +102,7 @@ def _grids(section: Section, width: int) -> Iterator[Any]:
 
 
 def _widths(section: Section, folded: bool) -> list[int]:
-    """The least width of each column, where names are folded and headings may be."""
+    """The least width of each column, with names folded, and headings if `folded`."""
     from rich.cells import cell_len
 
     names = [section.head[0], *(row[0] for row in section.rows)]
@@ -115,7 +115,7 @@ def _widths(section: Section, folded: bool) -> list[int]:
 
 
 def _folded(text: str, least: int) -> int:
-    """How wide a text is where it is folded between words, but not to less than so much."""
+    """The width of a text that is folded between words, but not below `least`."""
     from rich.cells import cell_len
 
     text = printable(text)
@@ -124,7 +124,7 @@ def _folded(text: str, least: int) -> int:
 
 
 def _parts(widths: list[int], width: int) -> list[list[int]]:
-    """Which columns stand side by side: as few parts as can be, about as wide as each other."""
+    """The columns of each part: as few parts as possible, of similar width."""
     parts = _split(widths, width)
     for narrower in range(width - 1, widths[0], -1):
         again = _split(widths, narrower)
@@ -135,7 +135,7 @@ def _parts(widths: list[int], width: int) -> list[list[int]]:
 
 
 def _split(widths: list[int], width: int) -> list[list[int]]:
-    """As many columns as have room beside the names, then those that are left."""
+    """Split greedily: each part takes the columns that fit beside the names."""
     parts, room = [[0]], width - widths[0]
     for j in range(1, len(widths)):
         if widths[j] + TIGHT > room and len(parts[-1]) > 1:
@@ -155,10 +155,10 @@ def _grid(section: Section, widths: list[int], gap: int, width: int) -> Any:
     grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, left))
     spare = width - sum(widths) - gap * (len(widths) - 1)
     whole = max(_folded(cells[0], width) for cells in (section.head, *section.rows))
-    widths = [min(whole, widths[0] + spare), *widths[1:]]  # names take what is left
+    widths = [min(whole, widths[0] + spare), *widths[1:]]  # names take the remaining width
     for j, name in enumerate(section.head):
         justify: Any = "right" if j else "left"
-        own = widths[j] if spare >= 0 else None  # a page too narrow for any of this
+        own = widths[j] if spare >= 0 else None  # the page is narrower than the table
         grid.add_column(Text(printable(name)), justify=justify, overflow="fold", width=own)
     for row in section.rows:
         grid.add_row(*(Text(printable(cell)) for cell in row))

@@ -1,4 +1,4 @@
-"""Evaluation: how good a model is, as numbers, text, page and figure."""
+"""Evaluation: the measures of a classifier as numbers, text, page and figure."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ THIN: dict[str, Any] = {"color": TOTAL, "linewidth": 0.8, "linestyle": "--"}
 
 
 def draw_evaluation(found: Evaluation) -> Drawing:
-    """Reliability, gains and net benefit side by side, from the numbers of the page."""
+    """Draw reliability, gains and net benefit side by side."""
     measures = found.validation
     if not isinstance(measures, Measures):
         raise ValueError(
@@ -77,15 +77,16 @@ def _net_benefit(ax: Any, m: Measures) -> None:
 class Evaluation(Shown):
     """Result of `evaluate`: measures on hold-out rows, on training rows and by group.
 
-    It prints as a page, shows as HTML in notebooks, and `to_dict()` is plain data for JSON. Of two
-    classes `validation` and `training` are `Measures` of `pos_label`; of more, `ManyMeasures`.
+    It prints as a page, shows as HTML in notebooks, and `to_dict()` is plain data for JSON. With
+    two classes `validation` and `training` are `Measures` of `pos_label`; with more,
+    `ManyMeasures`.
 
     Attributes
     ----------
     model : str
         The name of the model.
     classes : tuple
-        Their labels.
+        The labels of the classes.
     pos_label : label or None
         The positive class; None with more than two classes.
     validation : Measures or ManyMeasures
@@ -99,7 +100,7 @@ class Evaluation(Shown):
     leaks : tuple of str
         Features that separate the classes of these rows perfectly on their own.
     training_rows : float or None
-        The estimated share of these rows that the model was fitted on; None is not known.
+        The estimated share of these rows that the model was fitted on; None if not known.
     """
 
     model: str
@@ -131,7 +132,7 @@ class Evaluation(Shown):
         pos_label: Any = None,
         name: str = "Predictions",
     ) -> Evaluation:
-        """Evaluate probabilities, wherever they come from.
+        """Evaluate given probabilities, without a model.
 
         Parameters
         ----------
@@ -140,7 +141,7 @@ class Evaluation(Shown):
         y_prob : array of shape (n,), (n, 2) or (n, k)
             The probability of the positive class, or of every class in the order of `labels`.
         sample_weight : array, optional
-            Row weights; a weight of two is a row given twice, in intervals too (see
+            Row weights; a weight of two equals a row given twice, also in intervals (see
             `weigh.metrics.effective_weight`).
         train : pair or triple, optional
             Labels and probabilities of the training rows, and their weights.
@@ -177,18 +178,18 @@ class Evaluation(Shown):
         return find(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, ready for JSON; what is no number is None."""
+        """Plain data, ready for JSON; NaN and infinity become None."""
         return plain(self)  # type: ignore[no-any-return]
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """One row per sample and group, with its single numbers."""
+        """One row per sample and group, with all scalar measures."""
         samples = [("training", self.training), ("validation", self.validation)]
         known = [(name, part) for name, part in samples if part is not None]
         parts = [*known, *((f"{self.by} = {group.name}", group) for group in self.groups)]
         return [{"rows_of": name} | flatten(plain(part)) for name, part in parts]
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """The same as an Arrow table, or in another dataframe library, such as "pandas"."""
+        """The rows of `to_rows` as an Arrow table, or in another library such as "pandas"."""
         return build_frame(columns_of(self.to_rows()), backend)
 
     def plot(self) -> Drawing:
@@ -202,7 +203,7 @@ class Evaluation(Shown):
 
 @dataclass(frozen=True)
 class Given:
-    """A pair as it was given, (X, y) or labels and probabilities, with weights."""
+    """A given pair, (X, y) or (labels, probabilities), with row weights."""
 
     first: Any
     second: Any
@@ -210,7 +211,7 @@ class Given:
 
 
 def read_train(train: Any) -> list[Given]:
-    """Training rows, none or one pair."""
+    """The argument `train` as a list of no or one pair."""
     if train is None:
         return []
     if not isinstance(train, tuple | list) or len(train) not in (2, 3):
@@ -223,7 +224,7 @@ def read_train(train: Any) -> list[Given]:
 def build(
     question: Question, options: Options, read: list[Predicted], by: Any, name: str, what: str = ""
 ) -> Evaluation:
-    """Measure validation rows, training rows if there are any, and groups."""
+    """Measure validation rows, training rows if given, and groups."""
     measures = [
         measure(part.rows, options)
         if isinstance(part.rows, Scored)

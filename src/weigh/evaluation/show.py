@@ -1,4 +1,4 @@
-"""An evaluation as a page."""
+"""The page of an evaluation: its tables and findings."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from weigh.evaluation.result import Evaluation
 
 HUGE = 1e4
-"""From here on digits after the point are noise."""
+"""Larger numbers are shown with two significant digits."""
 
 MOST_CLASSES = 8
-"""More classes than these make no square table that anybody reads."""
+"""Most classes for which the confusion matrix is shown as a square table."""
 
 
 def page(found: Evaluation) -> Page:
-    """Everything worth reading, the most telling first."""
+    """The page of an evaluation, with the most important tables first."""
     names = [label(value) for value in found.classes]
     if isinstance(found.validation, ManyMeasures):
         title = f"{found.model}: probabilities of {len(names)} classes"
@@ -45,7 +45,7 @@ def page(found: Evaluation) -> Page:
 
 
 def number(value: float, digits: int = 4) -> str:
-    """A number, or a dash where there is none."""
+    """A number as text, or a dash for NaN."""
     if value != value:
         return "-"
     text = f"{value:.{digits}f}" if abs(value) < HUGE else f"{value:.2g}"
@@ -53,7 +53,10 @@ def number(value: float, digits: int = 4) -> str:
 
 
 def bounded(value: Bounded, digits: int = 3, ends: int | None = None, why: str = "") -> str:
-    """A number and its interval, whose ends may have fewer digits; or why there is none."""
+    """A number and its interval as text, or the reason why it is not defined.
+
+    `ends` is the number of digits of the interval's limits.
+    """
     if not value.is_known():
         told = number(value.value)
         return f"{'not defined' if told == '-' else told}: {why}" if why else told
@@ -64,7 +67,7 @@ def bounded(value: Bounded, digits: int = 3, ends: int | None = None, why: str =
 
 
 def rows_of(measures: Measures | ManyMeasures | Group | ManyGroup) -> str:
-    """Rows, and their weight where it is another number."""
+    """The number of rows as text, and their weight if it differs."""
     weight = "" if measures.weight == measures.n_rows else f" (weight {measures.weight:,.6g})"
     return f"{measures.n_rows:,}{weight}"
 
@@ -79,7 +82,7 @@ def _summary(found: Evaluation) -> Section:
 
 
 def _beside(found: Evaluation, columns: list[dict[str, str]]) -> Section:
-    """One line per measure, one column per sample."""
+    """A table with one line per measure and one column per sample."""
     head = ("", "Value") if len(columns) == 1 else ("", "Training", "Validation")
     rows = [(name, *(column[name] for column in columns)) for name in columns[0]]
     if found.stability is not None:
@@ -246,7 +249,7 @@ def _by_class(m: ManyMeasures) -> Section:
 
 
 def _confusion(m: ManyMeasures, names: list[str]) -> tuple[Section, ...]:
-    """A square table, or for many classes what each is most often taken for."""
+    """The confusion matrix, or for many classes the most frequent errors of each class."""
     title = "Confusion: true classes by row, the most probable by column"
     if len(names) <= MOST_CLASSES:
         rows = tuple(

@@ -1,4 +1,4 @@
-"""How good a survival model is: concordance, Brier score and calibration over time."""
+"""Evaluation of a survival model: concordance, Brier score and calibration over time."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from weigh.survival.outcomes import Outcomes
 from weigh.survival.periods import read_survival
 
 MOMENTS, BANDS = (0.1, 0.25, 0.5, 0.75, 0.9), 5
-"""Shares of the events that have come by the times shown; bands of about equally many rows."""
+"""Times shown, as shares of the events that have occurred by then; number of bands of rows."""
 
 
 @dataclass(frozen=True)
 class Moment:
-    """One time: the mean probability of the event by then, what was observed, and the Brier score.
+    """One time: mean predicted and observed probability of the event by then, and Brier score.
 
-    `brier_base` is that of the Kaplan-Meier estimate of these rows, which has no features.
+    `brier_base` is the score of the Kaplan-Meier estimate of these rows, which uses no features.
     """
 
     time: float
@@ -54,7 +54,7 @@ class Band:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SurvivalEvaluation(Shown):
-    """How good a survival model is, on rows that it has not seen.
+    """Measures of a survival model on hold-out rows.
 
     Attributes
     ----------
@@ -63,25 +63,27 @@ class SurvivalEvaluation(Shown):
     n_rows, n_events : int
         Rows, and those of them that had the event.
     concordance : float
-        Harrell's index: how often, of two rows, the one with the earlier event has the larger risk.
+        Harrell's index: the share of comparable pairs of rows in which the row with the earlier
+        event has the larger predicted risk.
     brier, brier_base : float
         The Brier score, weighted for censoring, as a mean over the times by which 2 to 90% of the
-        events have come; `brier_base` is that of the Kaplan-Meier estimate of these rows.
+        events have occurred; `brier_base` is that of the Kaplan-Meier estimate of these rows.
     moments : tuple of Moment
-        The times that were asked for, or by which 10, 25, 50, 75 and 90% of the events have come.
+        Measures at the given times. Default: the times by which 10, 25, 50, 75 and 90% of the
+        events have occurred.
     bands : tuple of Band
-        Five bands of rows, by the probability of the event by `band_time`, the smallest first.
+        Five bands of rows in ascending order of the probability of the event by `band_time`.
     band_time : float
-        The time of the bands: the middle one of those asked for, or by which half of the events
-        have come.
+        The time of the bands: the middle one of the given times, or the time by which half of the
+        events have occurred.
     training_rows : float or None
-        Estimated share of rows that the model was fitted on; None where it is not known.
+        Estimated share of rows that the model was fitted on; None if not known.
     by : str
-        The name of the groups; empty without.
+        The name of the groups; empty if there are none.
     groups : tuple of SurvivalGroup
         Observed and expected events by the values of `by`, and concordance.
     all_rows : SurvivalGroup or None
-        The same of all rows, if there are groups.
+        The measures of `groups` for all rows together, if there are groups.
     """
 
     model: str
@@ -116,7 +118,7 @@ class SurvivalEvaluation(Shown):
         ]
 
     def _tell_censoring(self) -> str:
-        """Why shares may differ from estimates though all rows have the events expected."""
+        """A note if the observed share differs from the estimate but the number of events fits."""
         last, whole = self.moments[-1], self.all_rows
         if whole is None or not whole.ratio.holds(1.0) or not last.observed.has_interval():
             return ""
@@ -189,7 +191,7 @@ def _range(bounded: Bounded) -> str:
 def evaluate_survival(
     model: Any, X: Any, y: Any, coverage: float, times: Any = None, by: Any = None
 ) -> SurvivalEvaluation:
-    """Evaluate a fitted survival model, at some times or when shares of the events have come."""
+    """Evaluate a fitted survival model at given times, or at quantiles of the event times."""
     check_coverage(coverage)
     grouping = Grouping.of(X, by)
     table, outcomes, _ = read_survival(X, y, None)
@@ -217,7 +219,7 @@ def _refuse_entry(outcomes: Outcomes) -> None:
 def _measure(
     model: Any, table: Any, outcomes: Outcomes, coverage: float, times: Any
 ) -> SurvivalEvaluation:
-    """Every measure of all rows."""
+    """All measures of all rows, without groups."""
     event, duration = outcomes.event, outcomes.duration
     last = min(float(duration[event].max()), model.horizon_)
     came = np.sort(duration[event & (duration <= last)])
@@ -242,7 +244,7 @@ def _measure(
 
 
 def _choose_times(model: Any, came: Floats, times: Any, last: float) -> tuple[Floats, float]:
-    """The times of the moments, and that of the bands."""
+    """The times of the moments, and the time of the bands."""
     if times is not None:
         asked = _read_times(model, times, last)
         return asked, float(asked[len(asked) // 2])
@@ -253,7 +255,7 @@ def _choose_times(model: Any, came: Floats, times: Any, last: float) -> tuple[Fl
 def _brier_over_time(
     model: Any, table: Any, event: Any, duration: Floats, known: KaplanMeier, came: Floats
 ) -> tuple[float, float]:
-    """The mean Brier score of the model, and that of Kaplan and Meier's estimate."""
+    """The mean Brier score over time of the model, and of the Kaplan-Meier estimate."""
     grid = np.unique(np.quantile(came, np.linspace(0.02, 0.9, 45), method="inverted_cdf"))
     survival = model.predict_survival(table, grid)
     base = np.broadcast_to(known.at(grid), survival.shape)
@@ -262,7 +264,7 @@ def _brier_over_time(
 
 
 def _read_times(model: Any, times: Any, last: float) -> Floats:
-    """Times by which these rows tell how many had the event, in order."""
+    """The given times in order; none may be after the last event of these rows."""
     found: Floats = model._order_times(times)
     if found[-1] > last:
         raise ParameterError(
@@ -294,7 +296,7 @@ def _moments(
 def _bands(
     came: Floats, event: Any, duration: Floats, time: float, coverage: float
 ) -> tuple[Band, ...]:
-    """Rows of equal probability stay together."""
+    """Bands of about equally many rows by probability; equal probabilities share a band."""
     _, codes, counts = np.unique(came, return_inverse=True, return_counts=True)
     band = np.minimum(((np.cumsum(counts) - 1) * BANDS) // len(came), BANDS - 1)[codes]
     found = []

@@ -1,4 +1,4 @@
-"""Times to an event by group: observed beside expected events, their ratio, and concordance."""
+"""Measures of survival models by group: observed and expected events, and concordance."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from weigh.evaluation.survival import SurvivalEvaluation
 
 SHOWN = 3
-"""Groups that the findings name."""
+"""Most groups that the findings name."""
 
 
 @dataclass(frozen=True)
 class SurvivalGroup:
-    """One group of rows: its events, and how many the model expects while its rows are at risk.
+    """Measures of one group of rows: observed events, and expected events while rows are at risk.
 
     Both are counted until the end of the last period, after which the model has no hazard. `ratio`
-    is observed/expected; its interval takes the hazards as given. `concordance` is that of the
-    whole follow-up. With fewer than 10 events it is not known, and `note` says so.
+    is observed/expected; its interval treats the hazards as fixed. `concordance` uses the whole
+    follow-up. With fewer than 10 events it is not known, and `note` says so.
     """
 
     name: str
@@ -42,7 +42,7 @@ class SurvivalGroup:
 
 @dataclass(frozen=True, eq=False)
 class Followed:
-    """Rows with their outcomes; the events until the last period, those expected, and the risk."""
+    """Rows with outcomes, observed and expected events until the last period, and risks."""
 
     event: Any
     duration: Floats
@@ -51,7 +51,7 @@ class Followed:
     risk: Floats
 
     def measure(self, name: str, places: Integers, coverage: float) -> SurvivalGroup:
-        """Some of the rows as one group."""
+        """The measures of some of the rows as one group."""
         observed, expected = (float(own[places].sum()) for own in (self.observed, self.expected))
         n = int(self.event[places].sum())
         enough = n >= LEAST
@@ -70,18 +70,18 @@ class Followed:
 def measure_survival_groups(
     grouping: Grouping, rows: Followed, coverage: float
 ) -> tuple[tuple[SurvivalGroup, ...], SurvivalGroup]:
-    """Every group, in the order of its values, and all rows as one."""
+    """Measures of every group, in the order of its values, and of all rows together."""
     n = len(rows.expected)
     parts = grouping.split(np.ones(n, dtype=np.bool_), None)
     found = [rows.measure(name, places, coverage) for name, places in parts]
     return tuple(found), rows.measure("All rows", np.arange(n), coverage)
 
 
-# ------------------------------------------------------------ in words and tables
+# ------------------------------------------------------------ sentences and tables
 
 
 def tell_groups(found: SurvivalEvaluation) -> str:
-    """The groups with more or fewer events than expected, those with the most expected first."""
+    """A sentence about groups with significantly more or fewer events than expected."""
     off = [g for g in found.groups if g.ratio.has_interval() and not g.ratio.holds(1.0)]
     if not off:
         return ""
@@ -96,7 +96,7 @@ def tell_groups(found: SurvivalEvaluation) -> str:
 
 
 def show_groups(found: SurvivalEvaluation) -> tuple[Section, ...]:
-    """The table of the groups, and a last line of all rows; none without groups."""
+    """The table of the groups, whose last line is all rows; empty without groups."""
     if found.all_rows is None:
         return ()
     lines = (*found.groups, found.all_rows)
