@@ -79,7 +79,7 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
         "poisson", targets that are not all whole are amounts whose variance is a multiple of their
         mean.
     power : float, default=1.5
-        The exponent of family="tweedie", between 1 and 2: variance = dispersion mean^power.
+        Variance power of family="tweedie", between 1 and 2: variance = dispersion mean^power.
     pairs : "auto", int or list of pairs of columns, default="auto"
         Pairs of features with their own tables, as in `EducatedNB`.
     unpaired : list of columns, optional
@@ -219,7 +219,7 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
         rows = replace(coded, labels=seen.labels)
         orders = read_orders(self.monotonic_cst, tally, sample.table.names)
         wish = wish_for(self.pairs, self.unpaired, sample.table)
-        with engine.one_blas_thread():  # whose sums would depend on how many there are
+        with engine.one_blas_thread():  # rounding would depend on the number of threads
             fit = _fit_and_warn(Task(rows, tally.tables, seen.target, orders, wish))
             evidence = self._merge_intervals(sample, fit, seen.target)
             block, known = Block(rows.codes, rows.labels, rows.weight), evidence.covariance
@@ -231,7 +231,7 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
         self._keep(replace(evidence, backend=sample.table.backend, columns=sample.table.names))
 
     def _merge_intervals(self, sample: Sample, fit: Fit, target: Numbers) -> Evidence:
-        """The tables of a fit, in which intervals of nearly the same weight are one."""
+        """The tables of a fit, with bins of nearly equal weight merged."""
         bare = Evidence(
             classes=np.array([sample.target], dtype=object),
             class_counts=np.array([target.n_rows]),
@@ -244,7 +244,7 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
         return evidence_of(bare, fit.counts, [fit], fine, merging_limit(target, fit.search.noise))
 
     def _state(self, fit: Fit, unit: Unit, n_passes: int) -> None:
-        """What a fit found beside its tables, in the target's unit."""
+        """Store dispersion, loss, scales and gains of a fit, in the unit of the target."""
         self.dispersion_ = fit.search.noise * unit.noise
         self.loo_deviance_ = 2 * fit.held_out.mean * unit.noise
         self.scales_ = fit.scales / fit.search.noise / unit.scale**2
@@ -278,7 +278,8 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
         X : table
             Rows.
         exposure, offset : array or str, optional
-            As in `fit`; 1 and 0 where they are not given. An exposure may be one number.
+            As in `fit`. Default: an exposure of 1 and an offset of 0. An exposure may be one
+            number.
         """
         table = self._read(X)
         return self._predict(table, self._apart(X, exposure, offset))
@@ -287,7 +288,7 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
         return self._learnt.means(self._learnt.total(table)[:, 0] + apart)  # type: ignore[no-any-return]
 
     def _apart(self, X: Any, exposure: Any, offset: Any) -> Floats | float:
-        """The columns are looked for in the whole of X."""
+        """The offset of each row's total; columns may be any of X, not only features."""
         if exposure is None and offset is None:
             return 0.0
         table = read(X)
@@ -297,15 +298,15 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
     def score(
         self, X: Any, y: Any, sample_weight: Any = None, *, exposure: Any = None, offset: Any = None
     ) -> float:
-        """R2 of the estimates: 1 - squared errors over those of the mean of y.
+        """R2 of the estimates: 1 - squared error/squared error of predicting the mean of y.
 
         Parameters
         ----------
         X, y, sample_weight
-            Rows, and their numbers and weights, or the names of their columns in X.
+            Rows, with their targets and weights, or the names of their columns in X.
         exposure, offset : array or str, optional
-            As in `fit`. Default: the columns of the fit; a table without them is refused.
-            `exposure=1` asks for estimates per unit of exposure.
+            As in `fit`. Default: the columns of the fit, which X must then have. `exposure=1` gives
+            estimates per unit of exposure.
         """
         table = read(X)
         sample, numbers = number_sample(table, y, sample_weight)
@@ -320,12 +321,12 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
 
         The columns are the lower and the upper limit. Their distance from the estimate comes from
         the leave-one-out errors of the training rows, in standard deviations. For counts it comes
-        from the Poisson or negative binomial distribution: the interval begins at the quantile of
-        (1 - coverage)/2 and ends at the least count with which it has `coverage`.
+        from the Poisson or negative binomial distribution: the lower limit is the quantile of
+        (1 - coverage)/2, and the upper limit is the least count that reaches `coverage`.
 
-        Coverage is right on average, and at each estimate if the noise has the same shape
-        everywhere. A feature that is not known widens the interval by its variance; with a log
-        link, its levels are averaged as frequent as in training.
+        Coverage holds on average over all rows, and for each row if the noise has the same
+        distribution everywhere. A feature that is not known widens the interval by its variance;
+        with a log link, the interval averages over its levels by their shares of training rows.
         """
         table = self._read(X)
         check_stated(coverage)
@@ -343,7 +344,7 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
         return Spread(self._family.power, self.dispersion_, self.error_quantiles_)
 
     def predict_error(self, X: Any) -> Floats:
-        """The standard error of each row's estimate, that of the mean; NaN where it is not known.
+        """The standard error of each row's estimated mean; NaN if it is not known.
 
         With a log link it is the error of the logarithm: an error of 0.05 is about 5 percent.
         """
@@ -355,7 +356,7 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
     def _score_columns(
         self, table: Table, exposure: Any = None, offset: Any = None
     ) -> dict[str, Any]:
-        """The estimate of every row and an interval of 90% around it, as columns."""
+        """The estimate of every row and its 90% prediction interval, as columns."""
         rows, apart = self._read(table), self._apart(table, exposure, offset)
         low, high = self._interval(rows, 0.9, apart)
         return {"estimate": self._predict(rows, apart), "low": low, "high": high}
@@ -363,10 +364,10 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
     # ------------------------------------------------------------ explaining
 
     def contributions(self, X: Any) -> Any:
-        """What the prior and each table add to the total of every row, as columns.
+        """The contributions of the prior and of each table to the total of every row, as columns.
 
-        The columns add up to `predict`, or to its logarithm where the family has a log link. They
-        come in the library that X came from (an Arrow table for arrays and lists).
+        The columns add up to `predict`, or to its logarithm if the family has a log link. The
+        result is a dataframe of the same library as X (an Arrow table for arrays and lists).
         """
         table = self._read(X)
         return build_beside(X, contribute(self.evidence_, table), table.backend)
@@ -377,15 +378,15 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
         Parameters
         ----------
         row : mapping, sequence or table of one row
-            The case. A mapping may leave out answers that are not known. A model that was fitted
-            with columns of exposure and offset estimates for those of the row, or for one unit of
-            exposure and an offset of 0 where the row lacks such a column.
+            The case. A mapping may leave out values that are not known. If the model was fitted
+            with named columns of exposure or offset, the row's own values are used; if the row does
+            not have all of these columns, an exposure of 1 and an offset of 0.
         """
         table = self._read_one(row, "a balance sheet")
         return self._explain(table, self._apart_of(row))
 
     def _apart_of(self, row: Any) -> dict[str, float]:
-        """What a row adds to its total by the exposure and the offset of the fit, if it has all."""
+        """The row's additions to its total by exposure and offset; empty unless it has all."""
         given = {"exposure": self._learnt.exposure, "offset": self._learnt.offset}
         named = {role: name for role, name in given.items() if name is not None}
         if not named:
@@ -399,7 +400,7 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
         return found
 
     def _explain(self, table: Table, apart: Mapping[str, float] | None = None) -> EstimateSheet:
-        """The sheet of a table's only row, with what it adds to its total beside its weights."""
+        """The sheet of a table's only row; `apart` adds to its total beside the weights."""
         beside = sum((apart or {}).values())
         low, high = (float(end[0]) for end in self._interval(table, COVERAGE, beside))
         return explain_number(self._learnt, table, (low, high), apart)
@@ -422,7 +423,7 @@ def _fit_and_warn(task: Task) -> Fit:
 
 
 def _refuse_target(y: Any, **columns: Any) -> None:
-    """Refuse a column that is the target and something else as well."""
+    """Raise an error if the target is also named as exposure or offset."""
     for role, column in columns.items():
         if isinstance(y, str) and isinstance(column, str) and column == y:
             raise ParameterError(Parameter(role), f" {column!r} is the target; name another column")
