@@ -5,7 +5,7 @@ quantiles of leave-one-out errors give intervals with the stated coverage, whate
 of the noise:
 
     gaussian          error = (y - mean)/standard deviation of y - mean
-    other amounts     error = (y - mean)/standard deviation that the family gives the mean
+    other amounts     error = (y - mean)/standard deviation of the family at that mean
     counts            none: the quantiles of a Poisson count, or of a negative binomial one whose
                       variance is the dispersion times the mean
 

@@ -41,8 +41,8 @@ FIRM = 1 / (4 * np.log(3))
 
 A category with n rows that are all of one class then adds at most ln(2n + 1) to the log odds of
 rows that other levels leave at even odds or better: as much as Jeffreys' prior would, which adds
-half a row to each class. A bin adds at most as much to what its neighbours predict. Where `loosen`
-lowers the scales of nearly separable classes, there is no such limit.
+half a row to each class. A bin adds at most as much to what its neighbours predict. If `loosen`
+lowers the scales of nearly separable classes, this limit does not hold.
 """
 
 GAIN = 0.05
@@ -81,7 +81,7 @@ def log_marginal(state: State, noise: float = 1.0) -> float:
     ranks = np.array([block.rank for block in blocks])
     own = 0.5 * n_free * (ranks * np.log(state.scales / noise)).sum()
     hyper = _log_prior(blocks, state.scales / noise)
-    free = n_free / state.problem.target.n_totals  # of the classes' weights, which sum to zero
+    free = n_free / state.problem.target.n_totals  # the weights of all classes sum to zero
     return float(own + hyper - state.loss / noise - 0.5 * free * state.factor.log_det)
 
 
@@ -203,7 +203,7 @@ def _least(state: State) -> Floats:
     target, blocks = state.problem.target, state.problem.prior.blocks
     if target.noisy:
         return np.full(len(blocks), LEAST_SCALE)
-    firm = FIRM * target.n_totals / target.n_free  # of the classes' weights, which sum to zero
+    firm = FIRM * target.n_totals / target.n_free  # the weights of all classes sum to zero
     return np.minimum([firm / block.firmness for block in blocks], state.scales)
 
 
@@ -235,7 +235,7 @@ class Pearson:
 
 
 def degrees_of_freedom(state: State) -> float:
-    """Effective degrees of freedom: the number of weights, less what the penalties remove."""
+    """Effective degrees of freedom: the number of weights, reduced by the penalties."""
     prior, factor = state.problem.prior, state.factor
     held = [s * factor.spread(b) for b, s in zip(prior.blocks, state.scales, strict=True)]
     for centre in prior.centres:

@@ -149,7 +149,7 @@ class Bar:
         return _keep(found, kept)
 
     def _least(self, n_pairs: int) -> float:
-        """Least gain of so many pairs, in nats over all rows."""
+        """Least gain required of `n_pairs` pairs, in nats over all rows."""
         if self.certain:
             return max(LEFT * self.held_out.mean * self.task.target.n_rows, NATS)
         return NATS * n_pairs
@@ -245,9 +245,9 @@ def _fit(task: Task, ranked: list[Candidate], state: State) -> Selected | None:
 
 
 def _fit_like(fit: Selected, task: Task, ranked: list[Candidate]) -> State:
-    """Fit the pairs of another ranking beside the same tables, with the scales of a given fit.
+    """Fit the pairs of another ranking with the same tables, at the scales of a given fit.
 
-    Pairs that the given fit lacks get the geometric mean of the scales of its pairs.
+    Pairs that are not in the given fit get the geometric mean of the scales of its pairs.
     """
     wider = task.with_pairs(
         _count(task, ranked, fit.state.problem.design.spans[task.n_coded].start)

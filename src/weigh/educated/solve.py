@@ -203,7 +203,7 @@ class Found:
 
 @dataclass(frozen=True)
 class State:
-    """Weights and scales, with loss, gradient and Hessian there."""
+    """Weights and scales, with the loss, gradient and Hessian at them."""
 
     problem: Problem
     weights: Floats
@@ -342,10 +342,10 @@ def _reduce(problem: Problem, view: View) -> Projected:
 
 
 def find_weights(state: State, tolerance: float, nats: float = 0.0, most: int = 50) -> State:
-    """Newton steps until the relative gradient is within the tolerance.
+    """Take Newton steps until the relative gradient is within the tolerance.
 
-    Or until a step would gain fewer than `nats`, a criterion that treats rare and frequent levels
-    alike.
+    They also end when a step would gain fewer than `nats`, a criterion that treats rare and
+    frequent levels alike.
     """
     return descend(state, newton_step, lambda at: at.relative_gradient <= tolerance, nats, most)
 
