@@ -1,4 +1,4 @@
-"""New rows beside training rows: their counts, one comparison, and the rule of an alarm."""
+"""Counts of new rows by level, tests against the training rows, and the levels of a check."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from weigh.metrics.scored import Flags
 
 LEVELS = ("none", "notice", "warning", "alarm")
 LIMITS = (0.01, 0.1, 0.25)
-"""The index, beyond chance, from which a significant check is a notice, a warning, an alarm."""
+"""Least excess of the index over chance for a significant notice, warning or alarm."""
 
 FEWEST = 5.0
-"""Rows that a level must have in either sample, as expected, for the chi-square to hold."""
+"""Least expected number of rows of a level in either sample, for the chi-square test."""
 
 
 FEW = 30
-"""Of fewer rows without a significant difference, nobody can say that there is no drift."""
+"""With fewer rows and no significant difference, the verdict is "too few rows", not "no drift"."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """One comparison: an index, what chance gives, a p-value, and the level of concern.
+    """One comparison: its index, the index expected by chance, p-value and level of concern.
 
-    `p_value` is of this check alone, `adjusted` of all checks together.
+    `p_value` is for this check alone; `adjusted` accounts for all checks.
     """
 
     name: str
@@ -70,7 +70,7 @@ def worst(checks: Sequence[Check]) -> str:
 
 
 def check_normal(name: str, about: str, value: float, error: float, scale: float = 1.0) -> Check:
-    """A number that is 0 without drift. Times `scale`, it is a change of the total."""
+    """A normal test of a value that is 0 without drift; `scale` converts it to the total's unit."""
     p = 2 * float(ndtr(-abs(value) / error)) if error > 0 and math.isfinite(value) else NAN
     return Check(name, about, (value * scale) ** 2, (error * scale) ** 2, p)
 
@@ -78,27 +78,27 @@ def check_normal(name: str, about: str, value: float, error: float, scale: float
 def check_t(
     name: str, about: str, value: float, error: float, degrees: int, scale: float = 1.0
 ) -> Check:
-    """As `check_normal`, with an error of so many degrees of freedom."""
+    """A t test of a value that is 0 without drift, with the given degrees of freedom."""
     p = 2 * float(stdtr(degrees, -abs(value) / error)) if error > 0 else NAN
     return replace(check_normal(name, about, value, error, scale), p_value=p)
 
 
 def check_rise(name: str, about: str, value: float, error: float, degrees: int) -> Check:
-    """As `check_t` of a number that is no concern where it falls."""
+    """A one-sided t test of a value of which only an increase is a concern."""
     p = float(stdtr(degrees, -value / error)) if error > 0 else NAN
     return replace(check_normal(name, about, max(value, 0.0), error), p_value=p)
 
 
 def expected_index(n_cells: int, old: float, new: float) -> float:
-    """The mean PSI of two samples of one distribution: (cells - 1)(1/N + 1/n), about."""
+    """The approximate mean PSI of two samples of one distribution: (cells - 1)(1/N + 1/n)."""
     return (n_cells - 1) * (1 / old + 1 / new)
 
 
 def compare_samples(old: Floats, new: Floats) -> float:
-    """The p-value of Pearson's chi-square that two samples have one distribution of levels.
+    """The p-value of Pearson's chi-square test that two samples have the same distribution.
 
-    Levels that are too rare are joined. Which these are depends on the rows of both samples
-    together alone, so that the test stays exact for levels that only one sample has.
+    Levels that are too rare are pooled. The choice depends only on the rows of both samples
+    together, so the test remains valid for levels that only one sample has.
     """
     both, share = old + new, new.sum() / (old.sum() + new.sum())
     rare = both * min(share, 1 - share) < FEWEST
@@ -114,11 +114,11 @@ def compare_samples(old: Floats, new: Floats) -> float:
 
 
 def compare_unseen(old: Floats, new: Floats) -> float:
-    """The p-value of the new rows whose values training did not have.
+    """The p-value of the number of new rows whose values did not occur in training.
 
-    Without drift, a value with c rows in both samples has all of them in the new one with
-    probability q^c, with q the share of the new rows. So many rare values, each seen once, are no
-    surprise, and a frequent new one is. The sum over values is taken for a scaled Poisson.
+    Without drift, a value with c rows in both samples has all of them in the new sample with
+    probability q^c, with q the share of the new rows. So many values seen once are no evidence of
+    drift, but one frequent new value is. The sum over values is approximated by a scaled Poisson.
     """
     unseen = float(new[old == 0].sum())
     if not unseen:
@@ -133,11 +133,11 @@ def compare_unseen(old: Floats, new: Floats) -> float:
 
 @dataclass
 class Seen:
-    """The rows of each level of a table, of values without a level, and of no value.
+    """New rows of one table: by level, of values without a level (`unseen`), and without a value.
 
-    `inside` has the rows of the values that share the level `other`. `pooled` marks levels that
-    were counted together: their rows are shared out, and they are compared as one level. `misread`
-    has the rows of each level whose numbers are new in a column of 0 and 1; these are in `unseen`.
+    `inside` counts the values that share the level `other`. `pooled` marks levels that were counted
+    together: their rows are divided among them, and they are compared as one level. `misread`
+    counts, by level, numbers other than 0 and 1 in a column of 0 and 1; they are in `unseen`, too.
     """
 
     levels: Floats
@@ -145,15 +145,15 @@ class Seen:
     unseen: Counter[str]
     inside: Counter[str] = field(default_factory=Counter)
     pooled: Flags | None = None
-    misread: Floats = field(default_factory=lambda: np.zeros(1))  # which adds to any levels
+    misread: Floats = field(default_factory=lambda: np.zeros(1))  # broadcasts to all levels
 
     @property
     def own(self) -> Floats:
-        """The rows of each level without those of new values."""
+        """The rows of each level without misread values."""
         return np.asarray(self.levels - self.misread)
 
     def pool(self, rows: Floats) -> Floats:
-        """The rows of levels, those of pooled ones in one cell at the end."""
+        """The rows by level, with pooled levels added up in a last cell."""
         if self.pooled is None:
             return rows
         return np.append(rows[~self.pooled], rows[self.pooled].sum())
@@ -161,16 +161,16 @@ class Seen:
 
 @dataclass(frozen=True)
 class Totals:
-    """How many rows there are, the mean and standard deviation of their totals, and these."""
+    """The number of rows, and the mean, standard deviation and values of their totals."""
 
     n: int
     mean: Floats
     deviation: Floats
-    each: Floats | None = None  # a service does not keep them
+    each: Floats | None = None  # None for metrics of a service, which does not store them
 
 
 def in_batches(table: Table) -> Iterator[tuple[slice, Table]]:
-    """The rows of a table, and where they stand; those of a scan batch by batch."""
+    """The rows of a table in batches (one unless it is a scan), with their positions."""
     done = 0
     for batch in table.batches() if isinstance(table, Scan) else [table]:
         yield slice(done, done + batch.n_rows), batch
@@ -178,7 +178,7 @@ def in_batches(table: Table) -> Iterator[tuple[slice, Table]]:
 
 
 def count_rows(evidence: Evidence, table: Table) -> tuple[list[Seen], Totals]:
-    """The new rows on the levels of each table, and their sums of prior and weights."""
+    """The counts of new rows by level of each table, and the totals of the rows."""
     seen = [Seen(np.zeros(len(t.levels)), 0.0, Counter()) for t in evidence]
     totals = np.empty((table.n_rows, len(evidence.prior_row)))
     weights = [t.padded for t in evidence]
@@ -202,7 +202,7 @@ def count_rows(evidence: Evidence, table: Table) -> tuple[list[Seen], Totals]:
 
 
 def sum_by_level(table: Table, evidence: Evidence, columns: Floats) -> list[Floats]:
-    """The sums of columns over the rows of each level, table by table."""
+    """The sums of columns over the rows of each level, for each table."""
     sums = [np.zeros((len(t.levels) + 1, columns.shape[1])) for t in evidence]
     for rows, batch in in_batches(table):
         for found, places in zip(sums, engine.place(batch, evidence.features), strict=True):
@@ -211,14 +211,14 @@ def sum_by_level(table: Table, evidence: Evidence, columns: Floats) -> list[Floa
 
 
 def _unseen(feature: Feature | Cross, table: Table, placed: Placed) -> Counter[str]:
-    """The values without a level, by the name that people read; missing is none."""
+    """The values without a level, by their labels, with their rows; missing values do not count."""
     if isinstance(feature, Cross):
         return _unseen_pairs(feature, table, placed)
     return _name_values(feature, table, placed, feature.no_level)
 
 
 def _name_values(feature: Feature, table: Table, placed: Placed, place: int) -> Counter[str]:
-    """The values of one level, with their rows."""
+    """The values that share one level, by their labels, with their rows."""
     column = table.column(feature.name, not feature.is_numeric)
     if not isinstance(column, Codes) or feature.is_numeric:
         return Counter()
@@ -229,7 +229,7 @@ def _name_values(feature: Feature, table: Table, placed: Placed, place: int) -> 
 
 
 def _unseen_pairs(cross: Cross, table: Table, placed: Placed) -> Counter[str]:
-    """Pairs that training did not have, of two values that are there."""
+    """Pairs of non-missing values that did not occur in training, with their rows."""
     odd = np.flatnonzero(placed.levels[placed.codes] == len(cross.levels))
     parts = [_name_rows(part, table) for part in cross.parts]
     pairs = (tuple(names[row] for names in parts) for row in odd.tolist())
@@ -237,7 +237,7 @@ def _unseen_pairs(cross: Cross, table: Table, placed: Placed) -> Counter[str]:
 
 
 def _name_rows(feature: Feature, table: Table) -> Sequence[str]:
-    """The level of each row by name; a value without one as it is, and no value as nothing."""
+    """The label of each row's level; the value itself if it has none, and "" if absent."""
     placed = feature.read(table)
     names = np.array([*feature.labels, ""], dtype=object)[placed.levels]
     if not feature.is_numeric:

@@ -1,4 +1,4 @@
-"""Events of new rows beside those that a survival model expects: in all, and over time."""
+"""Checks of a survival model on new rows: observed and expected events, in total and over time."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from weigh.monitoring.labels import HALF, Known, Labelled, compare_weights, meas
 from weigh.survival.periods import read_survival
 
 SPANS = 5
-"""Spans of time at most, with about as many events expected in each."""
+"""Most spans of time, which have about equally many expected events."""
 
 FEW_EVENTS = 10
-"""With fewer events, slope and weights are not checked: their errors are hardly known."""
+"""With fewer events, slope and weights are not checked: their errors are too uncertain."""
 
 
 @dataclass(frozen=True)
 class Span:
-    """A span of time that begins where the one before ends: its events, and those expected."""
+    """Observed and expected events of a span of time, which begins where the previous one ends."""
 
     until: float
     observed: float
@@ -39,8 +39,9 @@ class Span:
 class EventQuality:
     """Observed and expected events of the new rows, with 95% intervals.
 
-    `in_the_large` is observed over expected. Its interval, and those of spans, know the noise of
-    the new rows alone. `slope` is that of the log odds of the hazards, over rows and periods.
+    `in_the_large` is observed over expected. Its interval, and those of spans, account for the
+    noise of the new rows only. `slope` is the calibration slope of the log odds of the hazards,
+    over rows and periods.
     """
 
     event: str
@@ -54,10 +55,10 @@ class EventQuality:
 
 
 def check_events(model: Any, X: Any, y: Any) -> Known:
-    """Events against those expected, as one number, over time, and by the tables of the hazard.
+    """Compare observed with expected events, in total, over time, and by the tables of the hazard.
 
-    The rows are those of the fit: one for each row and period at risk. Given the past, the event of
-    a period is independent of what came before, so these rows count as independent ones.
+    As in the fit, there is one row for each row and period at risk. Given that a row is still at
+    risk, the event of a period is independent of earlier periods, so these rows are independent.
     """
     table, outcomes, _ = read_survival(X, y, None, needs_event=False)
     periods = model._periods
@@ -88,8 +89,8 @@ def check_events(model: Any, X: Any, y: Any) -> Known:
 
 
 def _check(quality: EventQuality, spans: _Spans, rows: Labelled, time: str) -> Known:
-    """`time` is the name of the model's table of time, whatever the new rows call it."""
-    if not quality.expected > 0:  # nobody is at risk so far: there is nothing to check
+    """The checks of events; `time` is the name of the model's table of time."""
+    if not quality.expected > 0:  # no row has been at risk so far
         return Known([], [quality])
     total = check_ratio("events", quality.observed, quality.expected, float(spans.before.sum()))
     if quality.observed < FEW_EVENTS:
@@ -97,16 +98,17 @@ def _check(quality: EventQuality, spans: _Spans, rows: Labelled, time: str) -> K
     fitted, (_, slope) = measure(rows, 1)
     checks = [total, slope, *spans.check()]
     held, moved = compare_weights(rows, 1, fitted.in_the_large.value)
-    checks += [check for check in held if check.name != time]  # which is in spans
+    checks += [check for check in held if check.name != time]  # spans check it
     moved = [one for one in moved if one.feature != time]
     return Known(checks, [replace(quality, slope=fitted.slope)], moved)
 
 
 def check_ratio(name: str, observed: float, expected: float, before: float) -> Check:
-    """Whether so many events are as expected by a model that was fitted to some.
+    """Check observed against expected events, for a model fitted to `before` events.
 
-    Without drift, the events of the new rows are binomial given those of both samples: the model
-    expects as many in its training rows as there were. The index is the squared logarithm.
+    The model expects in its training rows as many events as there were. So without drift, the
+    events of the new rows are binomial given those of both samples. The index is the squared
+    logarithm of observed over expected.
     """
     share = expected / (expected + before)
     least = float(betainc(observed, before + 1, share)) if observed > 0 else 1.0
@@ -118,7 +120,7 @@ def check_ratio(name: str, observed: float, expected: float, before: float) -> C
 
 @dataclass(frozen=True, eq=False)
 class _Spans:
-    """By span of time: its end, the events of the new rows, those expected, those of training."""
+    """By span of time: its end, observed and expected events, and events in training."""
 
     until: Floats
     observed: Floats
@@ -127,7 +129,7 @@ class _Spans:
 
     @classmethod
     def of(cls, model: Any, period: Any, event: Any, expected: Floats) -> _Spans:
-        """Every period for itself."""
+        """The spans of single periods."""
         ends = model._periods.ends
         n = len(ends)
         events, wanted = (
@@ -136,7 +138,7 @@ class _Spans:
         return cls(ends, events, wanted, _count_training(model, n))
 
     def join(self) -> _Spans:
-        """At most `SPANS`, with about as many events expected in each; none if none are."""
+        """At most `SPANS` spans with about equally many expected events; none without any."""
         if not self.expected.sum() > 0:
             return _Spans(*[np.empty(0)] * 4)
         n = max(min(SPANS, int(self.observed.sum() // (2 * FEWEST))), 1)
@@ -151,17 +153,17 @@ class _Spans:
         return _Spans(self.until[last], *sums)
 
     def shown(self) -> list[Span]:
-        """As people read them."""
+        """The spans with observed over expected, for display."""
         parts = zip(
             self.until.tolist(), self.observed.tolist(), self.expected.tolist(), strict=True
         )
         return [Span(*part, event_ratio(*part[1:], COVERAGE)) for part in parts]
 
     def check(self) -> list[Check]:
-        """Whether the events are spread over time as expected, however many there are.
+        """Check the distribution of the events over time, whatever their total.
 
         chi-square = sum over spans of (O - r E)^2 / (r E + (r E)^2/N), with r = sum of O over that
-        of E, and N the events of training, which the model knows the hazard of the span from.
+        of E, and N the training events of the span, from which its hazard was estimated.
         """
         if len(self.until) < 2 or (self.before <= 0).any():
             return []
@@ -175,7 +177,7 @@ class _Spans:
 
 
 def _count_training(model: Any, n_periods: int) -> Floats:
-    """The events of training by period, from the table of the time."""
-    if model.time_name_ not in model.evidence_:  # one period, or a cross of the time
+    """The events of training by period, from the table of time."""
+    if model.time_name_ not in model.evidence_:  # one period, or time is part of a cross
         return np.full(n_periods, float(model.evidence_.class_counts[1]) / n_periods)
     return np.asarray(model.evidence_[model.time_name_].counts[:n_periods, 1])

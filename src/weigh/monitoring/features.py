@@ -1,4 +1,4 @@
-"""One table of a model: the shares of its levels in the new rows and in the training rows."""
+"""Drift of one table of a model: shares of its levels in the new rows and in training."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ from weigh.monitoring.checks import Check, Seen, compare_samples, compare_unseen
 
 NEW, OTHERS = "new values", "other levels"
 GONE, GROWN = 0.01, 0.001
-"""How improbable without drift a level is that is called vanished, and a value called grown."""
+"""Significance levels for calling a level vanished, and a value within `other` grown."""
 
 
 @dataclass(frozen=True, eq=False)
 class FeatureDrift:
-    """One table of a model: its check, the shares of its levels, and its effect on the total.
+    """Drift of one table of a model: its check, the shares of its levels, its effect on the total.
 
     `shift` is the change of the table's mean contribution, in nats: sum over levels of
-    (new share - old share) * weight; by class of more than two. `within_other` has the new rows of
-    the values that share the level `other`, and `grown` of those among them that are surely more
-    frequent than in training. The model does not store which values these were. `misread` says that
-    the new values are numbers of a column of 0 and 1, which weigh as one of these.
+    (new share - old share) * weight; one per class if there are more than two. `within_other` maps
+    the values that share the level `other` to their new rows. `grown` are those of them that are
+    significantly more frequent than in training, whatever their training counts, which the model
+    does not store. `misread` says that the new values are numbers in a column of 0 and 1, which
+    are read as 0 or 1.
     """
 
     check: Check
@@ -43,17 +44,17 @@ class FeatureDrift:
 
     @property
     def name(self) -> str:
-        """The feature's name."""
+        """The name of the feature."""
         return self.check.name
 
     @property
     def effect(self) -> float:
-        """The size of the shift; the largest of several classes."""
+        """The absolute value of the shift; the largest if there are several classes."""
         return float(np.abs(self.shift).max())
 
     @property
     def largest_change(self) -> str:
-        """The level whose share changed most."""
+        """The level whose share changed most, with both shares, as text."""
         change = np.abs(self.stability.actual - self.stability.expected)
         v = int(change.argmax())
         before, now = self.stability.expected[v], self.stability.actual[v]
@@ -62,9 +63,9 @@ class FeatureDrift:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Rows of training and new rows by level; then those without a value, and those of new values.
+    """Training rows and new rows by cell: the levels, then absent values, then new values.
 
-    A value that has grown within `other` has a cell of its own before all others.
+    Values within `other` that have grown have their own cells, before all others.
     """
 
     labels: tuple[str, ...]
@@ -73,7 +74,7 @@ class Cells:
 
     @classmethod
     def of(cls, evidence: Evidence, table: FeatureTable, seen: Seen) -> Cells:
-        """The rows of the levels of a table."""
+        """The cells of a table."""
         old = table.counts.sum(axis=1)
         known = all(part.has_missing for part in table.feature.parts)
         absent = max(float(evidence.class_counts.sum() - old.sum()), 0.0)
@@ -87,7 +88,7 @@ class Cells:
         )
 
     def part(self, place: int, name: str, old: float, new: float) -> Cells:
-        """Take rows from one cell, and give them a cell of their own."""
+        """Move rows from the cell at `place` to a new first cell."""
         taken = np.arange(len(self.labels)) == place
         return Cells(
             (name, *self.labels),
@@ -96,15 +97,16 @@ class Cells:
         )
 
     def index(self) -> Stability:
-        """The PSI of the cells that have rows."""
+        """The PSI over the cells that have rows."""
         used = (self.old > 0) | (self.new > 0)
         labels = np.array(self.labels, dtype=object)[used]
         return compare_counts(labels.tolist(), self.old[used], self.new[used])
 
     def test(self, unseen: Floats) -> float:
-        """The p-value of one distribution; new values, here one by one, have a test of their own.
+        """The p-value that old and new rows have the same distribution.
 
-        Values that only the new rows have are in both tests, so the smaller p-value is doubled.
+        Each new value (`unseen`) is a cell here. If there are any, a second test looks at them
+        alone, and the smaller p-value is doubled.
         """
         old = np.append(self.old[:-1], np.zeros(len(unseen)))
         new = np.append(self.new[:-1], unseen)
@@ -113,7 +115,7 @@ class Cells:
 
 
 def compare_table(evidence: Evidence, table: FeatureTable, seen: Seen) -> FeatureDrift:
-    """The levels of a table, missing values and new ones: their shares, and what they change."""
+    """The drift of one table: its levels, missing values and new values."""
     whole = Cells.of(evidence, table, seen)
     n_old, n_new = float(evidence.class_counts.sum()), float(whole.new.sum())
     grown = _find_grown(table, seen, n_new / (n_old + n_new))
@@ -141,17 +143,17 @@ def compare_table(evidence: Evidence, table: FeatureTable, seen: Seen) -> Featur
 
 
 def _find_vanished(table: FeatureTable, seen: Seen, share: float) -> tuple[str, ...]:
-    """The levels of training without a new row, where that is improbable."""
+    """The levels of training without a new row, if this is improbable by chance."""
     old = table.counts.sum(axis=1)
     gone = (old > 0) & (seen.own == 0) & (share**old * len(old) < GONE)
     return tuple(table.labels[v] for v in np.flatnonzero(gone))
 
 
 def _find_grown(table: FeatureTable, seen: Seen, share: float) -> dict[str, int]:
-    """Values within `other` that have more new rows than the largest of them can have by chance.
+    """Values within `other` with significantly more new rows than in training.
 
-    Given the rows of a value in both samples, those in the new one are binomial. Which values
-    `other` held is not stored, so each is taken to have had the most that any can have had.
+    Given the rows of a value in both samples, those in the new sample are binomial. The model does
+    not store the values within `other`, so each is assumed to have had the most rows possible.
     """
     had = _most_within_other(table)
     least = GROWN / max(len(seen.inside), 1)
@@ -163,9 +165,10 @@ def _find_grown(table: FeatureTable, seen: Seen, share: float) -> dict[str, int]
 
 
 def _most_within_other(table: FeatureTable) -> float:
-    """The training rows that a value within `other` can have had.
+    """The most training rows that a value within `other` can have had.
 
-    `max_levels` keeps the most frequent values. Given groups may leave out any value.
+    `max_levels` keeps the most frequent values, so it is no more frequent than any level. Groups
+    given by the user may leave out any value.
     """
     feature, rows = table.feature, table.counts.sum(axis=1)
     if not (isinstance(feature, Feature) and feature.other):

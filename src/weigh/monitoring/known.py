@@ -1,4 +1,4 @@
-"""What is known of new rows beside their features: classes, numbers or events, and their checks."""
+"""The checks of new rows with known outcomes, by the kind of the model."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ CURVE, HAZARD = "curve", "hazard"
 
 
 def kind_of(model: Any, evidence: Evidence) -> str:
-    """What the totals of a model are, in one word.
+    """The kind of a model's totals, in one word.
 
-    "" for log odds of classes. "identity" or "log" for the link of a regressor. "curve" for a
-    regressor that reads its estimates off a curve. "hazard" for the log odds of a hazard.
+    "" for log odds of classes; "identity" or "log" for the link of a regressor; "curve" for a
+    regressor whose estimates are medians, read off a curve; "hazard" for the log odds of a hazard.
     """
     if hasattr(model, "predict_survival"):
         return HAZARD
@@ -36,7 +36,7 @@ def kind_of(model: Any, evidence: Evidence) -> str:
 def check_known(
     model: Any, evidence: Evidence, rows: Table | Sample | None, X: Any, y: Any, exposure: Any
 ) -> Known:
-    """The checks that need labels, numbers or events, where there are any."""
+    """The checks that need labels, numbers or events; none without y."""
     kind = kind_of(model, evidence)
     if exposure is not None and (y is None or kind in ("", HAZARD)):
         raise ParameterError(Parameter("exposure"), " is for numbers (y) only; leave it out")
@@ -65,7 +65,7 @@ def _check_labels(evidence: Evidence, sample: Sample) -> Known:
 
 
 def _check_classes(evidence: Evidence, sample: Sample) -> Check:
-    """The class frequencies against those of training, or those that the prior was given."""
+    """A check of the class frequencies against those of training, or of the prior if it was set."""
     n_old, new = float(evidence.class_counts.sum()), sample.class_counts
     given = evidence.given_rate
     old = evidence.class_counts if given is None else given * n_old

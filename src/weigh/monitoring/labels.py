@@ -1,4 +1,4 @@
-"""Calibration and weights on new rows whose classes are known: one class against the rest."""
+"""Checks of calibration and weights on new rows with known classes: one class against the rest."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from weigh.metrics import COVERAGE, Scored, auc, calibration_line
 from weigh.monitoring.checks import FEWEST, Check, check_normal, sum_by_level
 
 HALF = 0.5
-"""Added to counts before their logarithm, so that a level without a class has a finite weight."""
+"""Pseudo-count, so that a level without rows of a class has a finite weight."""
 
 
 @dataclass(frozen=True)
 class Quality:
-    """How good the probabilities of one class are on the new rows, with 95% intervals.
+    """Quality of the probabilities of one class on the new rows, with 95% intervals.
 
-    The intervals are those of `evaluate`: they know the noise of the new rows alone.
+    As in `evaluate`, the intervals account for the noise of the new rows only.
     """
 
     pos_label: Value
@@ -33,12 +33,12 @@ class Quality:
     in_the_large: Bounded
     slope: Bounded
     auc: Bounded
-    wanted_rate: float  # the class frequency for `with_prior` that makes up for `in_the_large`
+    wanted_rate: float  # the class frequency for `with_prior` that corrects `in_the_large`
 
 
 @dataclass(frozen=True)
 class Moved:
-    """How far the weight of one level has moved, for one class, and its standard error.
+    """The change of the weight of one level, for one class, and its standard error.
 
     The p-value is adjusted for all levels of all tables.
     """
@@ -53,7 +53,7 @@ class Moved:
 
 @dataclass(frozen=True)
 class Known:
-    """What labels, numbers or events say of the model."""
+    """The checks, quality and moved weights from known labels, numbers or events."""
 
     checks: list[Check] = field(default_factory=list)
     quality: list[Any] = field(default_factory=list)
@@ -62,7 +62,7 @@ class Known:
 
 @dataclass(frozen=True, eq=False)
 class Labelled:
-    """New rows of known classes: their probabilities, and one class in question after another."""
+    """New rows with known classes and predicted probabilities."""
 
     evidence: Evidence
     sample: Sample
@@ -75,7 +75,7 @@ class Labelled:
 
     @property
     def places(self) -> Sequence[int]:
-        """The classes in question: the second of two, or every one."""
+        """The indices of the classes to check: the second of two, or every one."""
         return [1] if len(self.evidence.classes) == 2 else range(len(self.evidence.classes))
 
     @property
@@ -86,17 +86,17 @@ class Labelled:
 
     @property
     def inflation(self) -> float:
-        """1 + n/N, by which tests widen variances: training rows have sampling noise too."""
+        """1 + n/N, the factor of variances in tests: training rows have sampling noise too."""
         return 1 + float(self.weight.sum()) / float(self.evidence.class_counts.sum())
 
     def name(self, what: str, c: int) -> str:
-        """A check by its name, and its class where there are several."""
+        """The name of a check, with its class if several are checked."""
         named = f" of {label(self.classes[c])}" if len(self.places) > 1 else ""
         return what + named
 
 
 def measure(rows: Labelled, c: int) -> tuple[Quality, list[Check]]:
-    """Calibration in the large, slope and AUC of one class, and the checks that they are right."""
+    """Calibration in the large, slope and AUC of one class, and the checks of the first two."""
     p = np.clip(rows.probabilities[:, c], BOUND, 1 - BOUND)
     scored = Scored(rows.sample.labels == c, p, rows.sample.weight)
     line, area, more = calibration_line(scored), auc(scored), np.sqrt(rows.inflation)
@@ -120,15 +120,15 @@ def measure(rows: Labelled, c: int) -> tuple[Quality, list[Check]]:
 
 
 def _spread(values: Floats, weight: Floats) -> float:
-    """The standard deviation of values of rows with weights."""
+    """The weighted standard deviation."""
     centred = values - np.average(values, weights=weight)
     return float(np.sqrt(np.average(centred**2, weights=weight)))
 
 
 def compare_weights(rows: Labelled, c: int, shift: float) -> tuple[list[Check], list[Moved]]:
-    """A check for each table that its weights of one class hold, and how far each has moved.
+    """Check for each table whether its weights of one class have changed, and by how much.
 
-    `shift` is calibration in the large, which a change of the prior makes up for.
+    `shift` is calibration in the large; it is removed first, because a new prior would correct it.
     """
     p = expit(logit(np.clip(rows.probabilities[:, c], BOUND, 1 - BOUND)) + shift)
     true = (rows.sample.labels == c).astype(np.float64)
@@ -158,11 +158,12 @@ def compare_weights(rows: Labelled, c: int, shift: float) -> tuple[list[Check], 
 
 
 def _step(table: FeatureTable, found: Floats, c: int) -> tuple[Floats, Floats]:
-    """One Newton step of each weight, all others held: weights that were fitted together.
+    """The changes of weights that were fitted jointly: one Newton step each, all others fixed.
 
     change_v = sum of (y - p) / sum of p (1 - p), over the new rows of level v
 
-    The sum of a level with few rows of either class is far from normal: such a level has no error.
+    The sum of a level with few rows of either class is far from normal: its variance is infinite,
+    so it is not checked.
     """
     _, true, p, spread = found.T
     known = spread >= FEWEST
@@ -174,9 +175,9 @@ def _step(table: FeatureTable, found: Floats, c: int) -> tuple[Floats, Floats]:
 
 
 def _recount(table: FeatureTable, found: Floats, c: int) -> tuple[Floats, Floats]:
-    """The weight of evidence of the new rows' counts less that of the training counts.
+    """The changes of weights that follow from counts: weight of evidence now minus in training.
 
-    w_v = ln P(v|c)/P(v|rest), whatever else a learner made of the counts
+    w_v = ln P(v|c)/P(v|rest), from the counts alone, whatever the learner made of them
     """
     new = np.column_stack([found[:, 1], found[:, 0] - found[:, 1]])
     old = np.column_stack([table.counts[:, c], table.counts.sum(axis=1) - table.counts[:, c]])

@@ -1,4 +1,4 @@
-"""From a model and new rows: `drift` compares them, `update` adds them."""
+"""`drift` compares new rows with the training rows of a model; `update` adds them to the model."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ from weigh.parameters import is_number
 from weigh.store import version_of
 
 LIGHT = 0.1
-"""Training rows that count for less than this on average have weights that add up to one, say;
-rows that an update lets fade count for more."""
+"""Least mean weight of the training rows without a warning. A smaller mean suggests weights that
+were normalised, for example to a sum of one; an update with a half-life leaves larger means."""
 
 
 def drift(
@@ -78,15 +78,14 @@ def drift(
         columns of event and duration, as in its `fit`; observed and expected events, as a whole and
         over time, and the weights are checked.
     metrics : path or str, optional
-        In place of X: the counts of a service, as its address /metrics gives them, in a file or as
-        text.
+        In place of X: the counts of a service, a file or text with the response of /metrics.
     reference : table, optional
-        Rows whose totals are those to expect, such as the training or the hold-out rows. The PSI
-        of the totals is cut at their deciles.
+        Rows with the expected distribution of totals, such as the training or hold-out rows. The
+        bins of the PSI of the totals are their deciles.
     alpha : float, default=0.01
-        Probability of any finding without drift.
+        Probability of at least one finding if there is no drift.
     exposure : array, str or number, optional
-        With numbers, of a regressor with a log link: as in `evaluate`.
+        For a regressor with a log link, with y: as in `evaluate`.
 
     Returns
     -------
@@ -135,7 +134,7 @@ def drift(
 
 
 def read_alpha(alpha: Any) -> float:
-    """The probability of a finding without drift."""
+    """Check `alpha`, the probability of a finding without drift."""
     wanted = "between 0 and 1, such as 0.01"
     if not 0 < read_number(alpha, "alpha", wanted) < 1:
         raise ValueError(f"alpha must be {wanted}, got {alpha!r}")
@@ -161,7 +160,7 @@ def _read_model(model: Any, name: str) -> Evidence:
 
 
 def counted_evidence(model: Any) -> Evidence:
-    """The tables of a model, with the training rows at each of their levels."""
+    """The tables of a model, with the number of training rows at each level."""
     if hasattr(model, "predict_survival"):
         return model._population  # type: ignore[no-any-return]
     return evidence_of(model, is_sum(model) or hasattr(model, "predict_quantile"))
@@ -170,7 +169,7 @@ def counted_evidence(model: Any) -> Evidence:
 def _read_new(
     model: Any, evidence: Evidence, X: Any, y: Any, metrics: Any
 ) -> Table | Sample | None:
-    """The new rows; a service has none."""
+    """The new rows; None if the metrics of a service are given."""
     if (X is None) == (metrics is None):
         raise ValueError("drift takes new rows (X) or metrics, the counts of a service: give one")
     return None if X is None else _read_rows(model, evidence, X, y)
@@ -193,7 +192,7 @@ def _count_reference(model: Any, evidence: Evidence, reference: Any, totals: Tot
 
 
 def _read_rows(model: Any, evidence: Evidence, X: Any, y: Any) -> Table | Sample:
-    """The columns that the model reads, with their labels where there are any."""
+    """The columns that the model reads, with the labels if y is given."""
     table = read(X)
     if isinstance(table, FarTable):
         table.refuse("drift counts rows in memory or from files")
@@ -201,7 +200,7 @@ def _read_rows(model: Any, evidence: Evidence, X: Any, y: Any) -> Table | Sample
     if y is None:
         return match(table, evidence.column_names, table.named, name)
     sample = label_sample(table, y, classes=evidence.classes)
-    if sample.classes[0] != evidence.classes[0]:  # of a scorecard, whose good class is the second
+    if sample.classes[0] != evidence.classes[0]:  # a scorecard's second class is good
         counts = sample.class_counts[::-1]
         sample = replace(
             sample, labels=1 - sample.labels, classes=evidence.classes, class_counts=counts
@@ -279,16 +278,16 @@ def update(
 
 
 def _fade(evidence: Any, share: float) -> Any:
-    """Evidence whose rows count less; its weights are found again from the sum."""
+    """The evidence with all counts multiplied by `share`; its weights are computed later."""
     tables = tuple(replace(table, counts=share * table.counts) for table in evidence.tables)
     return replace(evidence, class_counts=share * evidence.class_counts, tables=tables)
 
 
 def check_means(evidence: Evidence, totals: Totals) -> list[Check]:
-    """The mean of prior plus weights, before any recalibration, against that of training.
+    """Check the mean total, before any recalibration, against that of training by a t test.
 
-    The variance of the training totals is not known. Without drift it is that of the new rows,
-    whose error is that of a t test.
+    The variance of the training totals is not stored. Without drift it equals that of the new rows,
+    which is used in its place.
     """
     n_old, n_new = float(evidence.class_counts.sum()), totals.n
     before = evidence.prior_row + sum(t.counts.sum(axis=1) @ t.by_class / n_old for t in evidence)
@@ -303,7 +302,7 @@ def check_means(evidence: Evidence, totals: Totals) -> list[Check]:
 
 
 def check_distribution(evidence: Evidence, reference: Totals, totals: Totals) -> list[Check]:
-    """The PSI of the totals, cut at the deciles of the reference rows."""
+    """Checks of the PSI of the totals, with bins at the deciles of the reference rows."""
     assert reference.each is not None
     assert totals.each is not None
     checks = []
@@ -317,5 +316,5 @@ def check_distribution(evidence: Evidence, reference: Totals, totals: Totals) ->
 
 
 def _name(what: str, evidence: Evidence, c: int) -> str:
-    """A check by its name, and its class where there are several totals."""
+    """The name of a check, with the class if there are several totals."""
     return what + (f" of {evidence.class_names[c]}" if len(evidence.prior_row) > 1 else "")

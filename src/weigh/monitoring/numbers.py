@@ -1,4 +1,4 @@
-"""Estimates on new rows whose numbers are known: mean, slope and deviance against training."""
+"""Checks of a regressor on new rows with known numbers: mean, slope and deviance."""
 
 from __future__ import annotations
 
@@ -18,37 +18,37 @@ from weigh.metrics.numbers import NAN
 from weigh.monitoring.checks import FEW, Check, check_rise, check_t
 
 ROUNDING = 1e-6
-"""The error, relative to the estimates, that numbers have at least."""
+"""Least error of the numbers, relative to the estimates."""
 
 
 @dataclass(frozen=True)
 class NumberQuality:
-    """How good the estimates of a number are on the new rows, with 95% intervals.
+    """Quality of the estimates on the new rows, with 95% intervals.
 
-    The intervals know the noise of the new rows alone. `in_the_large` is the ratio of the mean
-    observed to the mean estimate with a log link, and their difference without one. Slope and
-    corrected loss are those of estimates that are corrected by it.
+    The intervals account for the noise of the new rows only. `in_the_large` is the ratio of the
+    mean observed to the mean estimate with a log link, and their difference without one. `slope`
+    and `corrected_loss` are computed after the estimates are corrected by it.
     """
 
     target: str
     mean_observed: float
     mean_estimate: float
     in_the_large: Bounded
-    slope: Bounded  # with the mean corrected, as `corrected_loss`
+    slope: Bounded  # after the correction of the mean
     loss: Bounded
     corrected_loss: Bounded
-    training_loss: float  # of training rows left out
+    training_loss: float  # of out-of-sample predictions of training rows
     loss_name: str
     ratio: bool
-    training_error: float = 0.0  # the mean error of training rows left out; added to estimates
+    training_error: float = 0.0  # mean out-of-sample error in training; added to estimates
     training_slope: float = 1.0
 
 
 @dataclass(frozen=True)
 class Before:
-    """What training rows left out say: variance of the noise, loss, mean error and slope.
+    """Noise variance, loss, mean error and slope of out-of-sample predictions in training.
 
-    `rows` is how many rows these come from: their sampling noise is that of so many.
+    `rows` is the number of rows behind these figures, which determines their sampling noise.
     """
 
     noise: float
@@ -59,7 +59,7 @@ class Before:
 
     @classmethod
     def of(cls, model: Any, n_training: float) -> Before:
-        """Of a regressor whose estimates are means, or whose fit has kept the errors of folds."""
+        """The figures of a fitted model: leave-one-out, or from its cross-validation folds."""
         if hasattr(model, "loo_deviance_"):
             return cls(float(model.dispersion_), float(model.loo_deviance_), n_training)
         if getattr(model, "hold_out_rows_", None) is None:
@@ -76,10 +76,10 @@ class Before:
 def check_numbers(
     model: Any, rows: Estimated, n_training: float
 ) -> tuple[NumberQuality, list[Check]]:
-    """Mean, slope and loss of the new rows, and the checks that they are as in training.
+    """Mean, slope and loss of the new rows, and the checks that they equal those of training.
 
-    The checks clip numbers to the `y_range` of the fit, beyond which it did not see either. Fewer
-    rows than `FEW` are not checked: their error is hardly known.
+    The checks clip numbers to the `y_range` of the fit, as the fit did. Fewer rows than `FEW` are
+    not checked, because their standard errors are too uncertain.
     """
     before = Before.of(model, n_training)
     quality = _measure(_Errors.of(rows, before), before)
@@ -94,8 +94,9 @@ def check_numbers(
 class _Errors:
     """Mean error, slope and loss of some rows, each with its standard error.
 
-    `rows` have estimates plus the mean error of training rows left out, and `right` those that
-    have the mean of the numbers. Slope and loss are theirs: an error of the mean would raise them.
+    The estimates of `rows` include the mean out-of-sample error of training. Those of `right` are
+    also corrected to the mean of the numbers; slope and loss use them, because an error of the mean
+    would affect both.
     """
 
     rows: Estimated
@@ -113,7 +114,7 @@ class _Errors:
 
     @property
     def log(self) -> bool:
-        """Whether the link is the logarithm."""
+        """Whether the link is a logarithm."""
         return self.rows.power > 0
 
 
@@ -137,10 +138,11 @@ def _measure(found: _Errors, before: Before) -> NumberQuality:
 
 
 def _check(found: _Errors, before: Before, loss_name: str) -> list[Check]:
-    """Tests widen variances by 1 + n/N: the rows of training have sampling noise too.
+    """Checks of mean, slope and loss.
 
-    Without a log link, differences are in standard deviations of the noise; with one, they are
-    relative to the mean.
+    Variances are multiplied by 1 + n/N, because the training rows have sampling noise too. Without
+    a log link, differences are in standard deviations of the noise; with one, they are relative to
+    the mean.
     """
     rows, right, n = found.rows, found.right, len(found.rows.numbers)
     least = _least_noise(rows)
@@ -161,13 +163,13 @@ def _check(found: _Errors, before: Before, loss_name: str) -> list[Check]:
 
 
 def _least_noise(rows: Estimated) -> float:
-    """The noise of numbers that are estimated without error: that of their rounding, at most."""
+    """A lower limit of the noise variance, from rounding, for numbers estimated without error."""
     size = float(np.sqrt(np.mean(rows.means**2))) or 1.0
     return float((ROUNDING * size) ** 2 / size**rows.power)
 
 
 def _correct(rows: Estimated) -> Floats:
-    """Estimates with the mean of the numbers: all times one factor, or plus one amount."""
+    """Estimates corrected to the mean of the numbers by one factor (log link) or one shift."""
     if not rows.power > 0:
         return rows.means + float((rows.numbers - rows.means).mean())
     total = float(rows.numbers.sum())
@@ -175,15 +177,15 @@ def _correct(rows: Estimated) -> Floats:
 
 
 def _mean(values: Floats) -> tuple[float, float]:
-    """The mean of some values, and its standard error, which one value does not tell."""
+    """The mean of some values and its standard error, which is NaN for a single value."""
     n = len(values)
     return float(values.mean()), float(values.std(ddof=1) / np.sqrt(n)) if n > 1 else NAN
 
 
 def _slope(rows: Estimated) -> tuple[float, float]:
-    """Of a regression of the numbers on their estimates; its error (HC3) allows for unequal noise.
+    """The slope of a regression of the numbers on the estimates, with its HC3 standard error.
 
-    The residual of each row is that of a regression without it.
+    HC3 allows for unequal noise: it uses the residual of each row from a regression without it.
     """
     centred = rows.means - rows.means.mean()
     square = float(centred @ centred)
@@ -197,10 +199,10 @@ def _slope(rows: Estimated) -> tuple[float, float]:
 
 
 def _stated_mean(rows: Estimated, noise: float) -> float:
-    """The error of the mean if the noise is that of the model.
+    """The standard error of the mean under the model's noise variance.
 
-    Where numbers are skewed, a mean that is too small comes with an error that is too small. That
-    of the model has no such part, and the larger of both is taken.
+    For skewed numbers, a sample mean that is too small has a standard error that is too small. The
+    error under the model does not depend on the sample, so `_check` uses the larger of both.
     """
     return float(np.sqrt((noise * rows.means**rows.power).sum())) / len(rows.means)
 
@@ -218,10 +220,10 @@ def _bounded(found: tuple[float, float], degrees: int) -> Bounded:
 
 
 def _ratio(found: tuple[float, float], unit: float, n: int) -> Bounded:
-    """The mean of the numbers over that of the estimates, from the mean difference."""
+    """The ratio of mean observed to mean estimate, from their difference."""
     return _positive(_bounded((1 + found[0] / unit, found[1] / unit), n - 1))
 
 
 def _positive(bounded: Bounded) -> Bounded:
-    """What has no limits below zero."""
+    """An interval cut off at zero."""
     return replace(bounded, low=float(np.maximum(bounded.low, 0.0)))

@@ -1,4 +1,4 @@
-"""Drift: how new rows differ from training rows, and what to do."""
+"""Drift: how new rows differ from training rows, and the recommended action."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NUMBERS = {
     "rescale": "Estimates are off by {} everywhere: correct them by it, or refit on recent rows.",
     "refit": "The estimates no longer hold: refit on recent rows.",
 }
-"""What to do about the model of a number."""
+"""Advice for a regressor, by action."""
 
 EVENTS = {
     "nothing": "The hazards still agree with the events: nothing needs to be done.",
@@ -40,45 +40,46 @@ EVENTS = {
     "rescale": "Events are {} times as frequent as expected: refit on recent rows.",
     "refit": "The hazards no longer hold: refit on recent rows.",
 }
-"""What to do about a survival model."""
+"""Advice for a survival model, by action."""
 
 TOO_EARLY = "No events can be expected yet: no row was observed until the model's first event."
 
 NAMES = {"": "probabilities", "hazard": "hazards"}
-"""What is off if all is off; of numbers the estimates."""
+"""The name of the predictions by kind of model; a regressor's are called estimates."""
 
 
 CORRECTIONS = ("change the prior", "rescale")
-"""Actions that would hide a broken column."""
+"""Actions that would hide the effect of a broken column."""
 
 UNEXPLAINED = "All {} are off by the same amount: correct them only if the data are right."
 
 MOST_VALUES = 100
-"""Values of a feature that plain data list."""
+"""Most values of a feature in `Drift.to_dict`."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Drift(Shown):
-    """How new rows differ from the training rows of a model, and what to do about it.
+    """How new rows differ from the training rows of a model, and the recommended action.
 
     It prints as a page, shows as HTML in notebooks, and `to_dict()` is plain data for JSON.
 
     Attributes
     ----------
     features : tuple of FeatureDrift
-        The tables, the largest effect on the total first.
+        Drift of each table, the largest effect on the total first.
     checks : tuple of Check
         The mean total; with labels also class frequencies, calibration, and weights by table.
     quality : tuple of Quality, NumberQuality or EventQuality
-        With labels: calibration and AUC of the second of two classes, or of every one; of a number
-        its mean, slope and deviance; of an event observed and expected events, also over time.
+        With labels: calibration and AUC of the second of two classes, or of every class. With
+        numbers: mean, slope and deviance. With events: observed and expected events, also over
+        time.
     link : str
-        What a total is: "" of classes; "identity" or "log" of a number, or "curve" if the estimate
-        is read off one; "hazard" of a survival model.
+        Kind of the total: "" for classes; "identity" or "log" for a regressor, or "curve" if its
+        estimates are medians, read off a curve; "hazard" for a survival model.
     moved : tuple of Moved
         With labels: the levels whose weights changed significantly.
     points_per_nat : float or None
-        Of a scorecard: the points of one nat, in favour of its good class (`pos_label`).
+        For a scorecard: the points of one nat in favour of its good class (`pos_label`).
     """
 
     model: str
@@ -102,10 +103,10 @@ class Drift(Shown):
     def action(self) -> str:
         """What to do: nothing, check the data, get labels, change the prior, recalibrate or refit.
 
-        Of a number or an event: nothing, check the data, get labels, rescale or refit. Where
-        features drift and probabilities still agree with the labels, the data should be checked. So
-        they should where a feature raises an alarm and all probabilities are off by the same log
-        odds: a broken column does that, too.
+        For a regressor or a survival model: nothing, check the data, get labels, rescale or refit.
+        The data should be checked if features drift while the probabilities still agree with the
+        labels. The same holds if a feature raises an alarm and all probabilities are off by the
+        same log odds, because a broken column has this effect, too.
         """
         if self._is_unchecked() or not any(part.in_the_large.is_known() for part in self.quality):
             return "get labels" if self.reaches("warning") else "nothing"
@@ -143,11 +144,11 @@ class Drift(Shown):
         return [*(f.check for f in self.features), *self.checks]
 
     def _is_unchecked(self) -> bool:
-        """Whether there are too few numbers to check; events have a test that knows."""
+        """Whether there are too few rows to check a regressor; the test of events is exact."""
         return self.link not in ("", "hazard") and self.n_rows < FEW
 
     def _is_too_early(self) -> bool:
-        """Whether the events of the new rows are known, and the model expects none so far."""
+        """Whether events are given, but the model expects none so far."""
         return any(isinstance(q, EventQuality) and not q.expected > 0 for q in self.quality)
 
     def _advice(self) -> str:
@@ -163,7 +164,7 @@ class Drift(Shown):
         return " ".join(filter(None, [*ordered, *rest]))
 
     def _step(self) -> str:
-        """What the action asks for."""
+        """The advice for the action, in a sentence."""
         first = self.quality[0] if self.quality else None
         off = any(c.about == "in the large" and c.level != LEVELS[0] for c in self.checks)
         if self.action == "check the data" and off:
@@ -183,7 +184,7 @@ class Drift(Shown):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The sentences below the tables: features that are left out, and what a level means."""
+        """The sentences below the tables: the number of features left out, and the levels."""
         left = len(self.features) - MOST
         more = f"... and {left} more feature{'s' * (left > 1)}, of less effect." if left > 0 else ""
         return tuple(filter(None, (more, tell_rule(self))))
@@ -195,14 +196,14 @@ class Drift(Shown):
         return LEVELS.index(self.level) >= LEVELS.index(level)
 
     def to_html(self) -> str:
-        """A page of its own, which needs no script."""
+        """A self-contained HTML page without scripts."""
         return self.view().to_page()
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, ready for JSON; what is no number is None.
+        """Plain data, ready for JSON; NaN and infinity become None.
 
-        Of the new values of a feature, and of those within `other`, the 100 most frequent are kept,
-        with the number of those left out.
+        Only the 100 most frequent of a feature's new values, and of its values within `other`, are
+        kept, with the number of values left out.
         """
         told: dict[str, Any] = plain(self)
         return told | {"features": [_shorten(feature) for feature in told["features"]]}
@@ -213,7 +214,7 @@ class Drift(Shown):
 
 
 def _shorten(feature: dict[str, Any]) -> dict[str, Any]:
-    """A feature without the rare ones of very many values, such as ids."""
+    """The plain data of a feature with at most `MOST_VALUES` values, because ids have very many."""
     short = dict(feature)
     for name in ("new_values", "within_other", "grown"):
         values = feature[name]
@@ -223,12 +224,12 @@ def _shorten(feature: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_broken(found: Drift) -> bool:
-    """Whether a feature raises an alarm, as a broken column does."""
+    """Whether a feature raises an alarm, as a broken column would."""
     return any(f.check.level == LEVELS[-1] for f in found.features)
 
 
 def _find_drifting(found: Drift) -> list[FeatureDrift]:
-    """The features of an alarm, then those of a warning."""
+    """The features with an alarm, then those with a warning."""
     return [f for level in LEVELS[:1:-1] for f in found.features if f.check.level == level]
 
 
@@ -237,14 +238,14 @@ def _describe(check: Check) -> str:
 
 
 def _advise_columns(drifting: list[FeatureDrift], before_all: bool) -> str:
-    """Where to look, for features of a warning or an alarm."""
+    """The advice to check the sources of features with a warning or an alarm."""
     names = [f.name for f in drifting]
     many, first = "s" * (len(names) == 1), " first" * before_all
     return f"Check where {_name_all(names)} come{many} from{first}." if names else ""
 
 
 def _advise_values(drifting: list[FeatureDrift]) -> list[str]:
-    """What values ask for that have no weight of their own."""
+    """The advice for values that have no weight of their own."""
     advice = []
     new, read = (
         [f"{value} ({f.name})" for f in drifting if f.misread is odd for value in f.new_values]

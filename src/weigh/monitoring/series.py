@@ -15,15 +15,15 @@ from weigh.plot.labels import shorten
 
 COLOURS = dict(zip(LEVELS, ("#9A9A9A", OKABE_ITO[5], OKABE_ITO[4], OKABE_ITO[1]), strict=True))
 MARKS = dict(zip(LEVELS, ("o", "o", "^", "s"), strict=True))
-"""Colours can be told apart by colour-blind readers; so can marks, in print too."""
+"""Colour-blind readers can distinguish the colours; the marks also differ in black and white."""
 
 WIDTH, HEIGHT = 2.9, 1.7
-"""Of a panel, in inches."""
+"""Size of a panel, in inches."""
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One check at all times; None where it was not made."""
+    """One check at all times; None at times without this check."""
 
     name: str
     checks: tuple[Check | None, ...]
@@ -51,12 +51,12 @@ class DriftDisplay:
     drifts : dict of Drift
         Results of `weigh.drift` for one model by time, such as {"2025-01": january, ...}.
     n : int, default=9
-        Number of panels, those of the most serious drift first.
+        Number of panels, the most serious drift first.
 
     Attributes
     ----------
     figure_, axes_
-        Where it was drawn.
+        The matplotlib figure and axes, after `plot`.
 
     Examples
     --------
@@ -88,7 +88,7 @@ class DriftDisplay:
         return list_panels(self.drifts, self.n)
 
     def plot(self, n_columns: int = 3) -> Self:
-        """Draw on a new figure with so many panels side by side."""
+        """Draw on a new figure with `n_columns` panels side by side."""
         panels = self.panels
         n_columns = min(n_columns, len(panels))
         n_lines = -(-len(panels) // n_columns)
@@ -142,7 +142,7 @@ def _new_panels(n_lines: int, n_columns: int) -> tuple[Any, list[Any]]:
 
 
 def _explain(figure: Any) -> None:
-    """What the marks mean, below all panels."""
+    """Add the legend of the marks below all panels."""
     from matplotlib.lines import Line2D
 
     marks = [

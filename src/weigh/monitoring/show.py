@@ -1,4 +1,4 @@
-"""What people see of a drift: tables of features, checks, quality and weights that moved."""
+"""The tables of a `Drift`: features, checks, quality and weights that moved."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from weigh.monitoring.result import Drift
 
 MOST = 12
-"""Features, levels and values that a page lists."""
+"""Most features and levels that a table lists."""
 
 
 CONTRIBUTIONS = {
@@ -26,14 +26,14 @@ CONTRIBUTIONS = {
     "curve": "log odds of a larger number",
     "hazard": "log odds of the hazard",
 }
-"""What a weight adds to."""
+"""The quantity that weights add up to, by kind of model."""
 
 KNOWN = {"": "calibration and weights", "hazard": "events and weights"}
-"""What labels tell of; of numbers calibration and deviance."""
+"""What is checked with labels, by kind of model; a regressor's are calibration and deviance."""
 
 
 def to_view(found: Drift) -> View:
-    """Everything worth reading, the verdict first."""
+    """The verdict and all tables that have rows, as data for text and pages."""
     new, old = count_of(found.n_rows, "new row"), count_of(found.n_training, "training row")
     title = f"Drift of {found.model}: {new}, {old}"
     grids = [_features(found), _values(found), _others(found)]
@@ -43,7 +43,7 @@ def to_view(found: Drift) -> View:
 
 
 def explain_levels(alpha: float) -> str:
-    """What a notice, a warning and an alarm are."""
+    """A definition of notice, warning and alarm, in sentences."""
     return (
         f"A check is significant if its p, adjusted for all checks together, is below {alpha:g}. "
         "A significant check whose index exceeds chance by 0.01 is a notice, by 0.1 a warning, by "
@@ -52,7 +52,7 @@ def explain_levels(alpha: float) -> str:
 
 
 def tell_rule(found: Drift) -> str:
-    """What the columns and levels mean."""
+    """The meaning of the columns and levels, in sentences."""
     effect = f"Effect is the change of the mean {_contribution(found)}."
     columns = "PSI is the population stability index, and Chance what sampling noise alone gives."
     return f"{columns} {explain_levels(found.alpha)} {effect}"
@@ -71,7 +71,7 @@ def _contribution(found: Drift) -> str:
 
 
 def _scale(found: Drift) -> float:
-    """What people read for one nat."""
+    """The displayed value of one nat: 100, or the points of a scorecard."""
     if found.link == "identity":
         return 1.0
     return 100.0 if found.points_per_nat is None else found.points_per_nat
@@ -123,7 +123,7 @@ def _values(found: Drift) -> Grid:
 
 
 def _others(found: Drift) -> Grid:
-    """Which values share the level `other`, where a new one is not seen otherwise."""
+    """The table of values at the level `other`, where new values would go unnoticed."""
     rows = tuple(
         (f.name, list_few([f"{value} ({n:,})" for value, n in f.within_other.items()]))
         for f in found.features
@@ -196,7 +196,7 @@ def _event_quality(q: EventQuality) -> Grid:
 
 
 def _events(found: Drift) -> Grid:
-    """Observed and expected events over time; no row without them."""
+    """The table of observed and expected events over time; empty without events."""
     known = [q for q in found.quality if isinstance(q, EventQuality)]
     rows = tuple(
         (f"{s.until:g}", f"{s.observed:,.0f}", f"{s.expected:,.1f}", bounded(s.ratio, 2))
@@ -226,7 +226,7 @@ def _quality(found: Drift) -> Grid:
         if isinstance(q, Quality)
     )
     title = "Probabilities on the new rows, with 95% intervals"
-    if len(rows) == 1:  # one below the other, which needs little width
+    if len(rows) == 1:  # transposed, to need less width
         ((of, *values),) = rows
         return Grid(("", of), tuple(zip(names, values, strict=True)), title)
     return Grid(("Class", *names), rows, title)

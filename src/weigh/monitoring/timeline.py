@@ -1,4 +1,4 @@
-"""Drift file by file: one result for months of new rows, with a page of small multiples."""
+"""Drift of several sets of new rows, such as months, with a page of small multiples."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from weigh.monitoring.show import explain_levels
 
 PANELS = 9
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 240, 120, 30, 8, 6, 20
-"""Of a panel on the page, and of its margins."""
+"""Size of a panel on the page, and of its margins, in pixels."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -31,7 +31,7 @@ class DriftSeries(Shown):
     Attributes
     ----------
     drifts : dict of Drift
-        What `weigh.drift` found, by the names of the tables.
+        Results of `weigh.drift`, by the names of the tables.
     without_labels : tuple of str
         Tables without labels, by name. Empty if no table has labels.
     """
@@ -46,7 +46,7 @@ class DriftSeries(Shown):
 
     @property
     def verdict(self) -> str:
-        """Where the drift is most serious, and what the last rows ask for."""
+        """The tables with the most serious drift, and the verdict of the last table."""
         if self.level == LEVELS[0]:
             return "No drift: all differences are within sampling noise or too small to matter."
         raised = [name for name, found in self.drifts.items() if found.level == self.level]
@@ -58,7 +58,7 @@ class DriftSeries(Shown):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Which tables have no labels, and what the levels mean."""
+        """The tables without labels, and the meaning of the levels."""
         lacking = ", ".join(self.without_labels)
         compared = f"Compared without labels, which the table lacks: {lacking}." if lacking else ""
         levels = explain_levels(next(iter(self.drifts.values())).alpha)
@@ -69,15 +69,15 @@ class DriftSeries(Shown):
         return any(found.reaches(level) for found in self.drifts.values())
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, ready for JSON: what `Drift.to_dict` gives, by the names of the tables."""
+        """Plain data, ready for JSON: `Drift.to_dict` by the names of the tables."""
         return {name: found.to_dict() for name, found in self.drifts.items()}
 
     def to_html(self) -> str:
-        """A page of its own with a panel for each check, which needs no script."""
+        """A self-contained HTML page with a panel for each check, without scripts."""
         return self.view().to_page()
 
     def view(self) -> SeriesView:
-        """The table, and the panels of the page."""
+        """The table, and the panels of the page, as data."""
         first = next(iter(self.drifts.values()))
         many = count_of(len(self.drifts), "set")
         title = (
@@ -94,7 +94,7 @@ class DriftSeries(Shown):
 
 
 def _raised(found: Drift) -> str:
-    """The checks of the highest level."""
+    """The names of the checks with the highest level, as text."""
     names = [check.name for check in found.every if check.level == found.level != LEVELS[0]]
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
     return ", ".join(names[:3]) + more or "-"
@@ -107,11 +107,11 @@ class SeriesView(View):
     drifts: Mapping[str, Drift] | None = None
 
     def to_html(self) -> str:
-        """One element with its style, which needs no script; every name is escaped."""
+        """One HTML element with its style, without scripts; every name is escaped."""
         return str(self._body())
 
     def to_page(self) -> str:
-        """A document of its own."""
+        """A self-contained HTML document."""
         return str(render("page.html", title=self.title, body=self._body()))
 
     def _body(self) -> Any:
@@ -128,7 +128,7 @@ class SeriesView(View):
 
 
 def _draw(panel: Panel, names: list[str], top: float) -> dict[str, Any]:
-    """One panel: where its points stand, and words for those who do not see them."""
+    """One panel: the coordinates of its points, and a text for screen readers."""
     step = (WIDTH - LEFT - RIGHT) / len(names)
     known = [
         (LEFT + (at + 0.5) * step, names[at], check)
@@ -150,7 +150,7 @@ def _draw(panel: Panel, names: list[str], top: float) -> dict[str, Any]:
 
 
 def _height(index: float, top: float) -> float:
-    """Heights are distances: square roots of the index."""
+    """The vertical position of an index, on a square-root scale."""
     return float(HEIGHT - BOTTOM - (max(index, 0.0) / top) ** 0.5 * (HEIGHT - BOTTOM - TOP))
 
 
@@ -165,8 +165,8 @@ def drift_series(
 ) -> DriftSeries:
     """Compare several sets of new rows, such as months, with the training rows of a model.
 
-    Each is compared as `weigh.drift` does. The probability of a finding without drift is `alpha`
-    for each of them.
+    Each set is compared as by `weigh.drift`. The probability of a finding without drift is `alpha`
+    for each set.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ def drift_series(
     if len(named) < len(tables):
         raise ValueError("two tables have the same name as text; give each table a name of its own")
     own = model_of(model)
-    counted_evidence(own)  # an error of the model names no table
+    counted_evidence(own)  # so that an error of the model names no table
     asked = {"reference": reference, "alpha": read_alpha(alpha), "exposure": exposure}
     lacking = () if y is None else _find_unlabelled(named, y)
     drifts = {}
@@ -212,7 +212,7 @@ def drift_series(
 
 
 def _find_unlabelled(tables: Mapping[str, Any], y: Any) -> tuple[str, ...]:
-    """The tables without the columns of the labels, which one of them has."""
+    """The names of the tables without the label columns; an error if none has them."""
     asked = (y,) if isinstance(y, str) else y
     if not isinstance(asked, list | tuple) or not all(isinstance(name, str) for name in asked):
         raise ParameterError(Parameter("y"), " must be the name of a column of the tables")

@@ -1,4 +1,4 @@
-"""The rows that a service has scored, from what its address /metrics says."""
+"""Counts of the rows that a service has scored, from the response of its /metrics."""
 
 from __future__ import annotations
 
@@ -22,9 +22,12 @@ ESCAPES = {r"\\": "\\", r"\"": '"', r"\n": "\n"}
 def read_metrics(
     metrics: str | os.PathLike[str], evidence: Evidence, version: str
 ) -> tuple[list[Seen], Totals]:
-    """The rows on the levels of each table, and their totals; those of other models are refused."""
+    """The rows at the levels of each table, and moments of their totals.
+
+    Metrics of other models are an error.
+    """
     text = str(metrics) if "\n" in str(metrics) else Path(metrics).read_bytes().decode("utf-8")
-    ends = (line.removesuffix("\r") for line in text.split("\n"))  # labels may hold other ends
+    ends = (line.removesuffix("\r") for line in text.split("\n"))  # labels may hold other line ends
     lines = [line.groups() for line in map(LINE.fullmatch, ends) if line is not None]
     found = [(name, _labels(inner), float(number)) for name, inner, number in lines]
     served = {labels["version"] for name, labels, _ in found if name == "rows_total"}
@@ -47,7 +50,7 @@ def read_metrics(
 
 
 class _Series(dict[tuple[str, ...], float]):
-    """Numbers by name and labels; a series that is not there is named."""
+    """Numbers by name and labels; an absent series is an error that names it."""
 
     def __missing__(self, key: tuple[str, ...]) -> float:
         name, *labels = key
@@ -72,9 +75,9 @@ def _seen(table: FeatureTable, own: dict[tuple[str, ...], float]) -> Seen:
 
 
 def _levels(table: FeatureTable, own: dict[tuple[str, ...], float]) -> tuple[Floats, Flags | None]:
-    """The rows of each level, and which levels a service does not list.
+    """The rows of each level, and flags of the levels that the service does not list.
 
-    These are counted together, and get their shares in training.
+    Rows of unlisted levels are counted together, and divided among them by their training shares.
     """
     keys = [("level_rows_total", table.name, level) for level in table.feature.labels]
     rest = own.get(("other_rows_total", table.name))
