@@ -1,15 +1,15 @@
 """A model as a service: the calculator, and a JSON API on FastAPI and uvicorn.
 
-rows       what comes in, checked
-contract   OpenAPI, and a page of it
-traffic    counts of scored rows by level, and /metrics
-served     a model with all that is answered from it
+rows       parsing and validation of the rows of a request
+contract   the API as OpenAPI and as a page
+traffic    counts of scored rows by level, for /metrics
+served     a loaded model with its responses, reloaded when its file changes
 log        one JSON line for each request
-app        `make_app`: routes and limits
-routes     what each address answers
-limits     who is answered: host names, connections, and how long a body may take
-http       uvicorn's server and connections, within bounds, with a stop that loses no request
-server     `serve`: a model file on a socket, in one process or several
+app        `make_app`: routes and limits as an ASGI application
+routes     the handlers of all routes
+limits     limits on host names, connections, and the time that a body may take
+http       uvicorn's server with limits on requests, and a shutdown that loses no request
+server     `serve`: serves a model file on a socket, in one process or several
 """
 
 from weigh.serving.app import make_app

@@ -1,4 +1,4 @@
-"""The application: routes, and around them a layer that sees every request."""
+"""The ASGI application: the routes, and an outer layer that checks and logs every request."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def make_app(
     every: float = EVERY,
     folder: str | None = None,
 ) -> Observed:
-    """A model file as an ASGI application, for any server of that kind.
+    """A model file as an ASGI application, for any ASGI server.
 
     Parameters
     ----------
@@ -38,18 +38,18 @@ def make_app(
     most_rows, most_bytes : int
         The largest request that is answered.
     allow_hosts : iterable of str, default=("*",)
-        Host names that requests may be addressed to, beside `localhost` and addresses in numbers;
-        `"*"` allows every name, for a server or a proxy that checks it.
+        Host names that requests may be addressed to, beside `localhost` and numeric IP addresses;
+        `"*"` allows every name, for use behind a server or proxy that checks it.
     log : Log, optional
-        Where to tell what happens; by default standard error, without requests.
+        The log; by default standard error, without requests.
     every : float, default=0.5
-        Seconds between two looks at the file.
+        Seconds between two checks of the file.
     folder : str, optional
-        Folder in which the processes of one service count rows, so that /metrics of each tells the
+        Folder in which the processes of one service count rows, so that /metrics of each gives the
         sum. By default the counts are those of this process.
     """
     try:
-        from weigh.serving.routes import make_routes  # which needs an extra
+        from weigh.serving.routes import make_routes  # needs an extra
     except ImportError:
         raise ImportError(LACKS) from None
     log = log or Log(sys.stderr, quiet=True)
@@ -59,13 +59,13 @@ def make_app(
 
 
 class Observed:
-    """The outermost layer: tells each request and what goes wrong, and says when to part."""
+    """The outermost layer: checks the host, logs requests and errors, and closes at shutdown."""
 
     def __init__(self, app: Any, shelf: Shelf, log: Log, hosts: frozenset[str]) -> None:
         self.app, self.shelf, self.log, self.hosts = app, shelf, log, hosts
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Answer a request."""
+        """Handle a request."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -91,7 +91,7 @@ class Observed:
 
 
 async def refuse(error: RefusalError, send: Any) -> None:
-    """Answer what comes before all routes."""
+    """Send the JSON response to a refusal outside the routes."""
     body = dump(error.to_dict())
     headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
     await send({"type": "http.response.start", "status": error.status, "headers": headers})

@@ -1,4 +1,4 @@
-"""What the API takes and answers: OpenAPI for programs, and a page with an example for people."""
+"""The description of the API: OpenAPI for programs, and a page with examples for people."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ADDRESS = "127.0.0.1:8000"
 
 
 def describe(formula: Formula, most_rows: int) -> dict[str, Any]:
-    """The API of a model as OpenAPI 3.1 has it."""
+    """The API of a model as an OpenAPI 3.1 document."""
     schemas = {
         "Row": _row(formula),
         "Rows": _object({"rows": _list("Row") | {"maxItems": most_rows}}),
@@ -44,7 +44,7 @@ def describe(formula: Formula, most_rows: int) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Examples:
-    """A row, and what is answered: its score, its sheet, and a refusal of a name that is wrong."""
+    """An example row with its score and balance sheet, and the error for an unknown field."""
 
     row: dict[str, Any]
     score: dict[str, Any]
@@ -53,7 +53,7 @@ class Examples:
 
 
 def add_examples(contract: dict[str, Any], examples: Examples) -> dict[str, Any]:
-    """The same with cases to try, so that a reader sees how to ask."""
+    """The contract with examples of requests and responses."""
     one, sheet = examples.row, examples.sheet
     asked = {"a row": {"value": one}, "many rows": {"value": {"rows": [one, one]}}}
     told = {"a row": {"value": examples.score}}
@@ -169,7 +169,7 @@ def _row(formula: Formula) -> dict[str, Any]:
 
 
 def _id(formula: Formula) -> dict[str, Any]:
-    """The field that is passed through, unless it is a column."""
+    """The schema of the field `id`, which is passed through unless it is a column."""
     return {} if ID in formula.column_names else {ID: {"type": ["string", "integer", "null"]}}
 
 
@@ -195,7 +195,7 @@ def _score(formula: Formula) -> dict[str, Any]:
 
 
 def _details(formula: Formula) -> dict[str, Any]:
-    """What an answer holds if it is asked for."""
+    """The schemas of the optional parts of a response: reasons and notes."""
     text = {"type": "string"}
     whole = {"type": "integer"}
     card = {"reason": text, "cost": whole, "points": whole}
@@ -208,7 +208,7 @@ def _details(formula: Formula) -> dict[str, Any]:
 
 
 def _with(schema: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
-    """An object that may have more properties."""
+    """The schema of an object with more, optional properties."""
     return schema | {"properties": schema["properties"] | more}
 
 
@@ -218,7 +218,7 @@ def _refusal() -> dict[str, Any]:
 
 
 def _parameters(formula: Formula) -> list[dict[str, Any]]:
-    """The class in question and its rival, where the model can set two against each other."""
+    """The query parameters: the positive class, and a rival class if the model compares two."""
     if formula.estimates:
         return []
     classes = [*formula.class_names]
@@ -232,7 +232,7 @@ def _parameters(formula: Formula) -> list[dict[str, Any]]:
 
 
 def show(contract: dict[str, Any]) -> str:
-    """The contract as a page that loads nothing."""
+    """The contract as a self-contained page."""
     paths = contract["paths"].items()
     calls = {path: _call(path, by["post"]) for path, by in paths if "post" in by}
     body = render("contract.html", contract=contract, calls=calls, address=ADDRESS)
@@ -240,13 +240,13 @@ def show(contract: dict[str, Any]) -> str:
 
 
 def _call(path: str, operation: dict[str, Any]) -> str:
-    """A request as it is typed, at the address of this page."""
+    """A curl command that sends the example request."""
     row = next(iter(_content(operation["requestBody"])["examples"].values()))["value"]
     return f"curl -d {shlex.quote(json.dumps(row, ensure_ascii=False))} {ADDRESS}{path}"
 
 
 def example_row(evidence: Evidence) -> dict[str, Any]:
-    """Every column of the model with a value of the level that most training rows had."""
+    """A row with a value of the most frequent training level in every column."""
     row = {part.name: _pick(part, 0) for f in evidence.features for part in f.parts}
     for table in evidence:
         if isinstance(table.feature, Feature):
@@ -255,14 +255,14 @@ def example_row(evidence: Evidence) -> dict[str, Any]:
 
 
 def _most_common(table: FeatureTable) -> int:
-    """Of the levels that are answers."""
+    """The index of the most frequent level, without missing and other."""
     rows = table.counts.sum(axis=1)
     known = np.array([level not in (None, OTHER) for level in table.levels], dtype=bool)
     return int(np.where(known, rows, -1.0).argmax()) if len(rows) else 0
 
 
 def _pick(feature: Feature, place: int) -> Any:
-    """A value of the level at a place; nothing where the feature has none."""
+    """A value of the level at an index; None if there is none."""
     if place >= len(feature.levels):
         return None
     level = feature.levels[place]
@@ -272,11 +272,11 @@ def _pick(feature: Feature, place: int) -> Any:
         return _inside(level, feature.values)
     if isinstance(level, Joined):
         level = level.values[0]
-    return None if level in (np.inf, -np.inf) else level  # which JSON has no way to write
+    return None if level in (np.inf, -np.inf) else level  # JSON has no infinity
 
 
 def _inside(interval: Interval, codes: tuple[Any, ...]) -> float:
-    """A short number of an interval, and no special code."""
+    """A number with few digits inside an interval that is not a special code."""
     low, high = interval.lower, interval.upper
     if np.isinf(low) and np.isinf(high):
         tried = [1.0, 2.0, 3.0]

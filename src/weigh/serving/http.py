@@ -1,4 +1,4 @@
-"""uvicorn within bounds: short heads, few chunks, refusals in JSON, a stop that loses nothing."""
+"""uvicorn with limits on heads and chunks, errors in JSON, and a shutdown that loses no request."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from weigh.serving.log import Log
 from weigh.serving.served import dump
 
 MOST_HEAD = 65_536
-"""Bytes of a request before its body."""
+"""Most bytes of a request before its body."""
 
 MOST_CHUNKS = 1000
-"""Chunks of a body. Each costs the server a step, however short it is."""
+"""Most chunks of a body: each costs the server time, however short it is."""
 
 INVALID = HTTPStatus.BAD_REQUEST, "the request is not valid HTTP"
 TOO_LONG = (
@@ -36,7 +36,7 @@ TOO_MANY = (
 
 
 class Connection(HttpToolsProtocol):
-    """A connection that enters by a gate and is closed where its requests cost too much."""
+    """A connection that is registered with a gate, and closed if a request exceeds the limits."""
 
     gate: Gate
 
@@ -47,17 +47,17 @@ class Connection(HttpToolsProtocol):
         self.in_head, self.begun = True, False
 
     def connection_made(self, transport: Any) -> None:
-        """Enter by the gate."""
+        """Register with the gate."""
         super().connection_made(transport)
         self.gate.enter(self)
 
     def connection_lost(self, error: Exception | None) -> None:
-        """Leave by it."""
+        """Unregister from the gate."""
         self.gate.leave(self)
         super().connection_lost(error)
 
     def data_received(self, data: bytes) -> None:
-        """Parse what arrived; a header that does not end is not waited for."""
+        """Parse the data; refuse a head that is too long, even before it is complete."""
         self.begun = False
         super().data_received(data)
         self.unread = 0 if self.begun or not self.in_head else self.unread + len(data)
@@ -66,22 +66,22 @@ class Connection(HttpToolsProtocol):
             self.send_400_response("")
 
     def on_message_begin(self) -> None:
-        """Count from zero for the next request."""
+        """Reset the counts for the next request."""
         super().on_message_begin()
         self.head, self.chunks, self.in_head, self.begun = 0, 0, True, True
 
     def on_url(self, url: bytes) -> None:
-        """Add a part of the address."""
+        """Count and add a part of the URL."""
         self._count(len(url))
         super().on_url(url)
 
     def on_headers_complete(self) -> None:
-        """Hand the request on."""
+        """Pass the request on."""
         self.in_head = False
         super().on_headers_complete()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Keep a header; those that follow a body are left out."""
+        """Count and keep a header; trailers after a body are ignored."""
         self._count(len(name) + len(value))
         if self.in_head:
             super().on_header(name, value)
@@ -92,18 +92,18 @@ class Connection(HttpToolsProtocol):
             self._refuse(TOO_LONG)
 
     def _refuse(self, refusal: tuple[HTTPStatus, str]) -> None:
-        """End the parsing of what has arrived; uvicorn then calls `send_400_response`."""
+        """Abort the parser by an error; uvicorn then calls `send_400_response`."""
         self.refusal = refusal
         raise ValueError(refusal[1])
 
     def on_chunk_header(self) -> None:
-        """Count a chunk."""
+        """Count a chunk, and refuse the request if there are too many."""
         self.chunks += 1
         if self.chunks > MOST_CHUNKS:
             self._refuse(TOO_MANY)
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse a request that the parser could not read, in the form of all refusals."""
+        """Refuse an unreadable request with a JSON error, as for all refusals."""
         status, error = self.refusal
         body = dump({"error": error, "field": None})
         head = (
@@ -115,38 +115,38 @@ class Connection(HttpToolsProtocol):
 
 
 GRACE = 1.0
-"""Seconds in which connections that are open at a stop are told to part, before idle ones close."""
+"""Seconds of a shutdown in which responses carry `connection: close`, before idle ones close."""
 
 MOST_WAIT = 30
-"""Seconds after which a stop waits for no request any more."""
+"""Seconds after which a shutdown no longer waits for requests."""
 
 AT_ONCE, QUEUE = 16, 2048
-"""Connections that are accepted before others are served, and those that the system keeps."""
+"""Connections accepted per turn of the event loop, and length of the system's queue."""
 
 
 DEAD = 256
-"""Connections that were closed before they were accepted, of which so many are dropped at once."""
+"""Most connections dropped per call because they were closed before they were accepted."""
 
 
 class Door(socket.socket):
-    """A listener that drops connections which are closed already, before anything is made of them.
+    """A listening socket that drops connections which the client has already closed.
 
-    To serve one that is closed costs as much as to answer a request. A flood of them would fill
-    the queue, in which clients wait who mean to ask.
+    Setting up a closed connection costs as much as answering a request. A flood of them would fill
+    the queue in which real clients wait.
     """
 
     def accept(self) -> tuple[socket.socket, Any]:
-        """The next connection that is open."""
+        """Accept the next connection that is still open."""
         for _ in range(DEAD):
             found = super().accept()
             if not _is_closed(found[0]):
                 return found
             found[0].close()
-        raise BlockingIOError  # others have their turn, and the loop comes back
+        raise BlockingIOError  # the event loop tries again later
 
 
 def _is_closed(client: socket.socket) -> bool:
-    """Whether a client has left without a word."""
+    """Whether a client has closed its connection without sending data."""
     try:
         return client.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) == b""
     except BlockingIOError:
@@ -156,7 +156,7 @@ def _is_closed(client: socket.socket) -> bool:
 
 
 def make_door(listener: socket.socket) -> socket.socket:
-    """A listener in place of another, whose file it takes over."""
+    """A `Door` that takes over the file descriptor of a listener."""
     if not hasattr(socket, "MSG_DONTWAIT"):  # Windows
         return listener
     kind = listener.family, listener.type, listener.proto
@@ -164,7 +164,7 @@ def make_door(listener: socket.socket) -> socket.socket:
 
 
 class Server(uvicorn.Server):
-    """Told to stop, it answers what has reached it, and asks each client to part."""
+    """A server that, on a signal, answers the requests it has and asks clients to disconnect."""
 
     should_exit: bool
 
@@ -174,30 +174,30 @@ class Server(uvicorn.Server):
         self.gate = gate
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen, and watch who comes."""
+        """Listen, watch connections, and reload the model on SIGHUP."""
         doors = [*map(make_door, sockets or ())]
         await super().startup(doors)
         for listener in doors:
-            listener.listen(QUEUE)  # uvicorn has made it as short as AT_ONCE
+            listener.listen(QUEUE)  # uvicorn has set it to AT_ONCE
         self.watching = asyncio.create_task(self.gate.watch())
         if hasattr(signal, "SIGHUP") and threading.current_thread() is threading.main_thread():
             loop = asyncio.get_running_loop()
             loop.add_signal_handler(signal.SIGHUP, self.app.shelf.wanted.set)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Stop; a second signal does not wait. The exit code stays 0."""
+        """Stop gracefully, or at once on a second signal; the exit code is 0."""
         self.force_exit = self.should_exit
         self.should_exit = True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Answer with `connection: close` for a while, then close what is idle.
+        """Answer with `connection: close` for a while, then close idle connections.
 
-        Clients are asked to part only when nobody can connect any more: one that is asked before
-        connects again, and may wait for a listener that is about to close.
+        Clients are asked to disconnect only after the listener is closed. Otherwise they would
+        connect again, and might wait for a listener that is about to close.
         """
         self.log.tell("stopping")
         for _ in range(QUEUE // AT_ONCE):
-            await asyncio.sleep(0)  # connections that wait are accepted
+            await asyncio.sleep(0)  # accepts the connections in the queue
         for server in self.servers:
             server.close()
         self.app.shelf.stopping = True

@@ -1,8 +1,8 @@
-"""Limits on clients: how long a body or a connection may take, how many, and for which host.
+"""Limits on clients: the time of a body or a connection, the number of connections, the host name.
 
 A page of another site can make its own name point to this machine (DNS rebinding); the browser
-then sends requests here, and they carry that name. So only names that were told are answered.
-An address in numbers cannot be made to point elsewhere, and is always answered.
+then sends requests here, and they carry that name. So only requests for allowed names are answered.
+A numeric IP address cannot be made to point elsewhere, so it is always allowed.
 """
 
 from __future__ import annotations
@@ -18,51 +18,51 @@ from weigh.serving.log import Log
 from weigh.serving.rows import RefusalError
 
 SECONDS = 10.0
-"""How long a client may take to send the head of a request, or to read any of an answer."""
+"""Seconds that a client may take to send the head of a request, or to read any of a response."""
 
 MOST = 1000
-"""Connections at a time, where the system allows so many files."""
+"""Most simultaneous connections, if the system's limit of open files allows it."""
 
 SPARE = 128
-"""Files that are left for the model, for threads, and for connections that are on their way."""
+"""Open files reserved for the model, threads, and connections that are being accepted."""
 
 Progress: TypeAlias = tuple[Any, bool, int]
 
 
 @dataclass(frozen=True)
 class Mark:
-    """What a connection had come to, and since when."""
+    """The progress of a connection, and the time since which it has not changed."""
 
     progress: Progress
     since: float
 
 
 class Gate:
-    """The connections of a server, oldest first."""
+    """The connections of a server, oldest first; drops idle ones if there are too many."""
 
     def __init__(self, log: Log, most: int | None = None) -> None:
         self.log, self.most = log, most or count_places()
         self.marks: dict[Any, Mark] = {}
 
     def enter(self, connection: Any) -> None:
-        """Let a client in; if there are too many, one that asks nothing leaves, or else this."""
+        """Add a connection; if there are too many, drop an idle one, or the new one if none is."""
         self.marks[connection] = Mark(read_progress(connection), time.monotonic())
         if len(self.marks) > self.most:
             self.log.seldom("full", connections=self.most)
             self._part(self._find_idle(connection))
 
     def leave(self, connection: Any) -> None:
-        """A client has gone."""
+        """Remove a connection that was closed."""
         self.marks.pop(connection, None)
 
     async def watch(self) -> None:
-        """Look around again and again."""
+        """Call `sweep` repeatedly."""
         while True:
             await asyncio.sleep(SECONDS / 10)
             self.sweep(time.monotonic())
 
     def sweep(self, now: float) -> None:
-        """Part from all that did not get on for so long; not from what we have still to answer."""
+        """Drop connections without progress for `SECONDS`, unless they wait for our response."""
         for connection, mark in [*self.marks.items()]:
             progress = read_progress(connection)
             if progress != mark.progress:
@@ -71,7 +71,7 @@ class Gate:
                 self._part(connection)
 
     def _find_idle(self, new: Any) -> Any:
-        """Who never asked comes first, then who has been answered, then the new one."""
+        """The connection to drop: one without a request, else an answered one, else the new one."""
         others = [c for c in self.marks if c is not new and _is_idle(c)]
         return next((c for c in others if c.cycle is None), others[0] if others else new)
 
@@ -81,7 +81,7 @@ class Gate:
 
 
 def read_progress(connection: Any) -> Progress:
-    """The request it is at, whether that is answered, and the bytes that it has yet to read."""
+    """The current request, whether it is answered, and the number of bytes not yet sent."""
     return connection.cycle, _is_idle(connection), connection.transport.get_write_buffer_size()
 
 
@@ -90,24 +90,24 @@ def _is_idle(connection: Any) -> bool:
 
 
 def count_places() -> int:
-    """How many connections the limit of open files leaves room for."""
+    """The number of connections that the limit of open files allows."""
     try:
         import resource
-    except ImportError:  # Windows, which counts no files
+    except ImportError:  # Windows has no such limit
         return MOST
     files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     return MOST if files == resource.RLIM_INFINITY else min(MOST, max(files - SPARE, files // 2))
 
 
 BODY_SECONDS = 10.0
-"""How long a body may take to arrive."""
+"""Seconds within which a body must arrive."""
 
 MOST_DIGITS = 18
-"""Digits of a length; Python reads no number of more than a few thousand."""
+"""Most digits of a Content-Length; Python does not parse numbers of several thousand digits."""
 
 
 async def read_body(request: Any, most_bytes: int) -> bytes:
-    """The whole body, unless it is longer or slower than allowed: then no more of it is kept."""
+    """The whole body; an error as soon as it is too long or too slow."""
     told = request.headers.get("content-length", "0")
     if told.isdecimal() and (len(told) > MOST_DIGITS or int(told) > most_bytes):
         raise _too_long(most_bytes)
@@ -121,7 +121,7 @@ async def read_body(request: Any, most_bytes: int) -> bytes:
 
 
 async def _receive(receive: Any, most_bytes: int) -> bytes:
-    """The pieces, counted as they come."""
+    """The body from its parts, with their size checked as they arrive."""
     parts: list[bytes] = []
     size, more = 0, True
     while more:
@@ -146,7 +146,7 @@ EVERY_HOST = "*"
 
 
 def check_hosts(names: Iterable[str]) -> frozenset[str]:
-    """The names in lower case, with localhost; a name with a port or a path is refused."""
+    """The names in lower case, with localhost; a name with a port or a path is an error."""
     if isinstance(names, str):
         raise ValueError(f"allow_hosts={names!r} must be a list of host names, such as [{names!r}]")
     names = [name.lower().rstrip(".") for name in names if not _is_address(name)]
@@ -159,7 +159,7 @@ def check_hosts(names: Iterable[str]) -> frozenset[str]:
 
 
 def check_host(headers: Sequence[tuple[bytes, bytes]], allowed: frozenset[str]) -> None:
-    """Refuse a request for another host, or for none or two."""
+    """Raise an error for a request for another host, or without exactly one Host header."""
     if EVERY_HOST in allowed:
         return
     told = [value for name, value in headers if name == b"host"]

@@ -1,4 +1,4 @@
-"""What the server tells its keeper: one JSON object a line. What rows hold is never told."""
+"""The log of the server: one JSON object per line. The values of rows are never logged."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from datetime import UTC, datetime
 from typing import Any, TextIO
 
 MOST_OFTEN, SECONDS = 10, 10.0
-"""Lines of an event that strangers can cause at will, and the time in which they are counted."""
+"""Most lines per event that any client can cause, and the seconds in which they are counted."""
 
 
 class Log:
-    """Lines on a stream; `quiet` leaves requests out."""
+    """A log on a stream; `quiet` leaves requests out."""
 
     def __init__(self, stream: TextIO, quiet: bool = False) -> None:
         self.stream, self.quiet = stream, quiet
@@ -24,15 +24,15 @@ class Log:
         self.left_out: dict[str, int] = {}
 
     def tell(self, event: str, **fields: Any) -> None:
-        """Something that happened."""
+        """Log an event."""
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
         line = json.dumps({"time": now, "event": event, **fields})
-        with suppress(OSError, ValueError):  # a full disk or a closed stream stops no answer
+        with suppress(OSError, ValueError):  # a full disk must not stop the service
             self.stream.write(line + "\n")
             self.stream.flush()
 
     def seldom(self, event: str, **fields: Any) -> None:
-        """The same for what may happen often: a few lines, and the number of those left out."""
+        """Log an event that may be frequent: only some lines, and the number of those left out."""
         now = time.monotonic()
         recent = [then for then in self.told.get(event, ()) if now - then < SECONDS]
         self.told[event] = recent
@@ -44,7 +44,7 @@ class Log:
         self.tell(event, **fields, **({"left_out": missed} if missed else {}))
 
     def request(self, scope: Any, status: int, seconds: float) -> None:
-        """A request that was answered."""
+        """Log a request that was answered, unless the log is quiet."""
         if self.quiet:
             return
         client = scope.get("client") or ("",)
@@ -58,20 +58,20 @@ class Log:
         )
 
     def failure(self, error: BaseException) -> None:
-        """Something that should not happen, and where."""
+        """Log an unexpected error with its traceback."""
         lines = traceback.format_exception(error)
         self.tell("failure", error=f"{type(error).__name__}: {error}", traceback="".join(lines))
 
 
 class Relay(logging.Handler):
-    """What uvicorn and asyncio say, as lines of the log."""
+    """A handler that writes messages of uvicorn and asyncio to the log."""
 
     def __init__(self, log: Log) -> None:
         super().__init__(logging.WARNING)
         self.log = log
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Tell a message, and the error that it is about."""
+        """Log a message, and its error if it has one."""
         error = record.exc_info[1] if record.exc_info else None
         about = {} if error is None else {"error": f"{type(error).__name__}: {error}"}
         self.log.seldom("server", message=record.getMessage(), **about)
@@ -79,7 +79,7 @@ class Relay(logging.Handler):
 
 @contextmanager
 def relayed(log: Log) -> Iterator[None]:
-    """While this lasts, no line of theirs goes anywhere else."""
+    """Send the messages of uvicorn and asyncio to the log only, inside this context."""
     loggers = [logging.getLogger(name) for name in ("uvicorn.error", "asyncio")]
     before, relay = [logger.propagate for logger in loggers], Relay(log)
     for logger in loggers:

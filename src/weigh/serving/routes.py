@@ -1,4 +1,4 @@
-"""The routes: a page, and a JSON API. The only module that imports FastAPI."""
+"""The handlers of all routes: pages and a JSON API. The only module that imports FastAPI."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from weigh.serving.rows import NOTHING, Asked, RefusalError, Wish, read_rows
 from weigh.serving.served import HEADERS, Served, Shelf, dump
 
 MOST_BYTES, MOST_WEIGHTS = 65_536, 500
-"""Longer bodies are read in a thread, and more weights added in one, while others are answered."""
+"""Longer bodies, and requests that need more weights, are handled in a thread, so that they do not
+block other requests."""
 
 JSON, HTML = "application/json", "text/html"
 METRICS = "text/plain; version=0.0.4; charset=utf-8"
@@ -24,7 +25,7 @@ METRICS = "text/plain; version=0.0.4; charset=utf-8"
 
 @dataclass(frozen=True, eq=False)
 class Routes:
-    """What is answered; each request takes the model in use once."""
+    """The handlers; each request uses the model that is current when its body has arrived."""
 
     shelf: Shelf
     most_rows: int
@@ -62,48 +63,48 @@ class Routes:
         return answer(served.file, served)
 
     async def healthz(self, request: Request) -> Response:
-        """Whether it lives, how often the model was replaced, and when a file was refused."""
+        """Liveness, the model's version and generation, and when a model file was last refused."""
         served, refused = self.shelf.current, self.shelf.refused
         told = {"model": type(served.model).__name__, "version": served.version}
         more = {"generation": served.generation, "refused": refused}
         return answer(dump({"status": "ok", **told, **more}))
 
     async def readyz(self, request: Request) -> Response:
-        """Whether it takes requests: not any more once it was told to stop."""
+        """Readiness: 503 once the server is stopping."""
         if self.shelf.stopping:
             raise RefusalError("the server is stopping", status=503)
         return answer(dump({"status": "ready"}))
 
     async def metrics(self, request: Request) -> Response:
-        """Counts of the rows that were scored, by level, as Prometheus reads them."""
+        """Counts of the scored rows by level, in the text format of Prometheus."""
         traffic, refused = self.shelf.current.traffic, self.shelf.refused is not None
         assert traffic is not None
         text = await asyncio.to_thread(traffic.to_text, refused)
         return answer(text.encode("utf-8", errors="backslashreplace"), kind=METRICS)
 
     async def form(self, request: Request) -> Response:
-        """The calculator."""
+        """The calculator page, for the class `pos_label` if it is given."""
         pos_label, served = request.query_params.get("pos_label"), self.shelf.current
         if pos_label is None:
             return answer(served.page, kind=HTML)
         return answer(await asyncio.to_thread(served.form, pos_label), kind=HTML)
 
     async def contract(self, request: Request) -> Response:
-        """What the API takes and answers, for programs."""
+        """The OpenAPI document."""
         return answer(self.shelf.current.contract)
 
     async def docs(self, request: Request) -> Response:
-        """The contract of the API as a page for people."""
+        """The description of the API as a page for people."""
         return answer(self.shelf.current.docs, kind=HTML)
 
 
 def answer(body: bytes, served: Served | None = None, kind: str = JSON) -> Response:
-    """What was asked for, with the version of the model where one has answered."""
+    """A response, with the version of the model in a header if `served` is given."""
     return Response(body, 200, HEADERS if served is None else served.headers, kind)
 
 
 def make_routes(shelf: Shelf, most_rows: int, most_bytes: int, every: float) -> FastAPI:
-    """All of it as an application that watches the model file while it lives."""
+    """The FastAPI application, which watches the model file while it runs."""
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
@@ -124,12 +125,12 @@ def make_routes(shelf: Shelf, most_rows: int, most_bytes: int, every: float) -> 
     gets |= {"/healthz": routes.healthz, "/readyz": routes.readyz, "/metrics": routes.metrics}
     for methods, functions in ((["POST"], posts), (["GET"], gets)):
         for path, function in functions.items():
-            app.add_route(path, function, methods)  # requests are read by hand, within limits
+            app.add_route(path, function, methods)  # handlers read bodies themselves, with limits
     return app
 
 
 async def _refuse(_: Request, error: Any) -> Response:
-    """A refusal of ours, or of the router's, in one form."""
+    """The JSON response to a refusal or to an error of the router."""
     if isinstance(error, RefusalError):
         part = {"connection": "close"} if error.status == 408 else {}
         return Response(dump(error.to_dict()), error.status, HEADERS | part, JSON)
@@ -138,6 +139,6 @@ async def _refuse(_: Request, error: Any) -> Response:
 
 
 async def _apologise(_: Request, error: Exception) -> Response:
-    """A failure in the same form; the error goes on to the log."""
+    """The JSON response to an unexpected error, which is also logged."""
     body = dump({"error": "the server failed; its log says where", "field": None})
     return Response(body, 500, HEADERS, JSON)

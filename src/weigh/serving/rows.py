@@ -1,4 +1,4 @@
-"""What comes in: JSON as rows that the model can read, or a refusal that names the field."""
+"""Parsing and validation of requests: JSON rows, or an error that names the field."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from weigh.formula import Input, Row, Scorer
 from weigh.frames import NOT_KNOWN
 
 MOST_SHOWN = 60
-"""Characters of a value or a name that an error repeats."""
+"""Most characters of a value or a name in an error message."""
 
 MOST_COMPARED = 4000
-"""Characters of all names together beyond which none is suggested for one that is misspelt."""
+"""Most characters of all names together for which an error suggests a similar name."""
 
 
 class RefusalError(Exception):
-    """A request that cannot be answered: what was seen, what was wanted, and where."""
+    """A request that cannot be answered, with the message, the field, the row and the status."""
 
     def __init__(
         self, error: str, field: str | None = None, *, row: int | None = None, status: int = 422
@@ -36,9 +36,9 @@ class RefusalError(Exception):
 
 @dataclass(frozen=True)
 class Asked:
-    """The rows of a request; whether it asked for one, which is then answered without a list.
+    """The rows of a request; if `single`, the response is an object and not a list.
 
-    `ids` has what each row calls itself, where any does.
+    `ids` holds the ids of the rows; None if no row has one.
     """
 
     rows: Sequence[Row]
@@ -47,7 +47,7 @@ class Asked:
 
 
 def parse(body: bytes) -> Any:
-    """Strict JSON: neither NaN nor Infinity, no number or nesting beyond what can be read."""
+    """Parse strict JSON: NaN, Infinity, huge numbers and deep nesting are errors."""
     try:
         return _DECODER.decode(body.decode("utf-8"))
     except UnicodeDecodeError as error:
@@ -63,7 +63,7 @@ def _refuse_constant(text: str) -> Any:
 
 
 def _read_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object; a name that it has twice may mean either value."""
+    """An object; a duplicate name is an error, because either value may be meant."""
     row = dict(pairs)
     if len(row) < len(pairs):
         name = Counter(name for name, _ in pairs).most_common(1)[0][0]
@@ -75,7 +75,7 @@ _DECODER = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_
 
 
 def read_rows(body: bytes, scorer: Scorer, most_rows: int) -> Asked:
-    """One row as an object, or {"rows": [...]}; each is checked against the model's columns."""
+    """Read a row (an object) or {"rows": [...]}, and check each against the model's columns."""
     data = parse(body)
     if not isinstance(data, dict):
         raise RefusalError(
@@ -96,7 +96,7 @@ ID = "id"
 
 
 def _take_ids(rows: Sequence[dict[str, Any]], scorer: Scorer) -> list[Any] | None:
-    """What rows call themselves; none of them is a column of the model."""
+    """Remove and return the ids of the rows; None if `id` is a column or no row has one."""
     if ID in scorer.types or not any(ID in row for row in rows):
         return None
     return [row.pop(ID, None) for row in rows]
@@ -122,7 +122,7 @@ def _read_many(data: Row, rows: list[Any], scorer: Scorer, most_rows: int) -> li
 
 
 def check_row(row: Row, scorer: Scorer) -> None:
-    """Refuse columns that the model does not have, and values of other types."""
+    """Raise an error for columns that the model does not have, and for values of other types."""
     for name, value in row.items():
         types = scorer.types.get(name)
         if types is None:
@@ -171,7 +171,7 @@ def _check_size(name: str, value: int) -> None:
 
 
 def _say(value: Any) -> str:
-    """A value of JSON in words."""
+    """A description of a JSON value for an error message."""
     if isinstance(value, dict | list):
         return "an object" if isinstance(value, dict) else "a list"
     if value is None:
@@ -181,30 +181,30 @@ def _say(value: Any) -> str:
 
 
 def _show(value: Any) -> str:
-    """As JSON has it, not too long."""
+    """A value as JSON, shortened."""
     return shorten(json.dumps(value, ensure_ascii=False))
 
 
 def shorten(text: str) -> str:
-    """The beginning of a text that may be of any length."""
+    """A text cut to `MOST_SHOWN` characters."""
     return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}..."
 
 
 def fill_row(row: Row, scorer: Scorer) -> dict[str, Any]:
-    """Every column of the model; what the row does not say is not known."""
+    """The row with every column of the model; absent fields are not known."""
     return {field.name: row.get(field.name, NOT_KNOWN) for field in scorer.formula.inputs}
 
 
 @dataclass(frozen=True)
 class Wish:
-    """What a client asks for beside the answer: so many reasons, and notes on its fields."""
+    """Optional parts of a response: the number of reasons, and notes on the fields."""
 
     reasons: int = 0
     notes: bool = False
 
     @classmethod
     def of(cls, query: Mapping[str, str]) -> Wish:
-        """From the address of a request; what is no such wish is refused by name."""
+        """Read the query parameters of a request; unknown ones are an error."""
         for name in query:
             if name not in ("reasons", "notes"):
                 raise RefusalError(f"{_show(name)} is not reasons or notes", shorten(name))
@@ -220,7 +220,7 @@ NOTHING = Wish()
 
 
 def find_class(name: str | None, classes: Mapping[str, Any], role: str) -> Any:
-    """A class by the name that it is shown by."""
+    """A class by its display name; an unknown name is an error."""
     if name is None:
         return None
     if name not in classes:

@@ -1,4 +1,4 @@
-"""A model with everything that is answered from it, loaded again when its file changes."""
+"""A loaded model with its responses, reloaded when its file changes."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ from weigh.store import load, to_json, version_of
 
 HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 VERSION = "x-weigh-model"
-"""The header of an answer that says which model gave it."""
+"""The response header with the version of the model."""
 
 
 @dataclass(frozen=True, eq=False)
 class Served:
-    """A fitted model or a scorecard, ready for requests."""
+    """A fitted model or a scorecard, with all that is computed once for its responses."""
 
     model: Any
     units: Units
@@ -52,7 +52,7 @@ class Served:
     contract: bytes
     docs: bytes
     version: str
-    costs: Costs | None = None  # of a scorecard
+    costs: Costs | None = None  # scorecards only
     generation: int = 1
     traffic: Traffic | None = None
 
@@ -60,9 +60,9 @@ class Served:
     def load(
         cls, path: str | os.PathLike[str], most_rows: int, folder: str | None = None
     ) -> Served:
-        """Read a model file; one that has no table of weights is refused by name.
+        """Read a model file; a model without tables of weights is an error.
 
-        Workers count in files of a folder, so that each can tell what all have scored.
+        With several workers, each counts rows in a file in `folder`, which all can read.
         """
         model = load(path)
         own = model_of(model)
@@ -88,12 +88,12 @@ class Served:
             model.costs if units.are_points else None,
         )
         served = served.described(described)
-        served.score(Asked(({}, {}), single=False))  # kernels are loaded before the first request
+        served.score(Asked(({}, {}), single=False))  # loads kernels before the first request
         served.score(Asked(({},), single=True))
         return replace(served, traffic=Traffic(formula, served.version, folder))
 
     def described(self, described: dict[str, Any]) -> Served:
-        """The same with its contract, examples of what it answers, and the page that shows them."""
+        """The model with its API description, examples included, and the page that shows it."""
         row = known(example_row(self.model.evidence_))
         name = next(iter(row))
         while name in row:
@@ -110,22 +110,22 @@ class Served:
 
     @cached_property
     def headers(self) -> dict[str, str]:
-        """Those of its answers."""
+        """The headers of its responses."""
         return HEADERS | {VERSION: self.version}
 
     def after(self, old: Served) -> Served:
-        """The same as the successor of another."""
+        """The model with the generation after that of `old`."""
         return replace(self, generation=old.generation + 1)
 
     def form(self, pos_label: str | None) -> bytes:
-        """The calculator, which may speak for a class that is named."""
+        """The calculator page, for the class `pos_label` if it is given."""
         if pos_label is None:
             return self.page
         chosen = find_class(pos_label, self.classes, "pos_label")
         return _encode(calculator(self.model, pos_label=chosen) or "")
 
     def score(self, asked: Asked, wish: Wish = NOTHING) -> bytes:
-        """What the model says of every row, as JSON."""
+        """The prediction of every row, as JSON."""
         rows = asked.rows
         places = self.scorer.places(rows)
         sums = self.scorer.sums(places)
@@ -145,7 +145,7 @@ class Served:
         return dump(answers[0] if asked.single else {"rows": answers})
 
     def _details(self, wish: Wish, row: Row, places: Sequence[int], best: int) -> dict[str, Any]:
-        """The heaviest levels of a row, and what is not known of it."""
+        """The reasons and notes of a row, as far as they are requested."""
         found: dict[str, Any] = {}
         if wish.reasons:
             found["reasons"] = self._reasons(row, places, best)[: wish.reasons]
@@ -154,7 +154,7 @@ class Served:
         return found
 
     def _reasons(self, row: Row, places: Sequence[int], best: int) -> list[dict[str, Any]]:
-        """Levels and their weights, the heaviest first; of many classes those of the best."""
+        """Levels and their weights, largest first; with many classes, for the predicted class."""
         if self.costs is not None:
             return self._cost_reasons(self.costs, places)
         terms, weights = self.scorer.formula.terms, self.scorer.weights
@@ -169,7 +169,7 @@ class Served:
         return found
 
     def _cost_reasons(self, costs: Costs, places: Sequence[int]) -> list[dict[str, Any]]:
-        """The features that cost a row points, the dearest first, as `Scorecard.reasons` has it."""
+        """The features that cost a row points, most first, as in `Scorecard.reasons`."""
         found: list[dict[str, Any]] = []
         for own, at, best, texts in zip(
             self.scorer.weights, places, costs.baselines, costs.texts, strict=True
@@ -191,12 +191,12 @@ class Served:
 
     @cached_property
     def _finders(self) -> dict[str, tuple[Callable[[Any], int], int]]:
-        """For each column: from a value to its level, and the place of no level."""
+        """For each column: a function from a value to the index of its level, and that of none."""
         parts = {c.name: c for term in self.scorer.formula.terms for c in term.columns}
         return {name: (finder(part), part.no_level) for name, part in parts.items()}
 
     def _estimate(self, rows: Sequence[Row]) -> list[dict[str, Any]]:
-        """The estimate of each row, and the interval of a new one."""
+        """The estimate of each row, and its prediction interval."""
         found = self.model._score_columns([*map(self._case, rows)])
         columns = [values.tolist() for values in found.values()]
         formula = self.scorer.formula
@@ -207,13 +207,13 @@ class Served:
         ]
 
     def _case(self, row: Row) -> Any:
-        """A row as the model takes it: by name, or in the order of its columns."""
+        """A row as input of the model: by name, or as a list in the order of its columns."""
         filled = fill_row(row, self.scorer)
         return filled if hasattr(self.model, "feature_names_in_") else [*filled.values()]
 
     @cached_property
     def classes(self) -> dict[str, Any]:
-        """The classes by the names that they are shown by; a number has none."""
+        """The classes by their display names; empty for a regressor."""
         formula = self.scorer.formula
         if formula.estimates:
             return {}
@@ -239,18 +239,18 @@ class Served:
             return dump(known(self.model.balance_sheet(case).to_dict()))
         try:
             sheet = self.model.balance_sheet(case, *chosen)
-        except ValueError as error:  # two classes that cannot be set against each other
+        except ValueError as error:  # two classes that cannot be compared
             raise RefusalError(str(error), "pos_label" if against is None else "against") from None
         return dump(known(sheet.to_dict()))
 
 
 def dump(data: Any) -> bytes:
-    """JSON in ASCII, which any text survives."""
+    """JSON in ASCII, in which any text can be written."""
     return json.dumps(data, allow_nan=False, separators=(",", ":")).encode("ascii")
 
 
 def known(data: Any) -> Any:
-    """The same with null for what is no number: an error that cannot be known."""
+    """Plain data with None for NaN and infinity, such as an unknown standard error."""
     if isinstance(data, dict):
         return {key: known(value) for key, value in data.items()}
     if isinstance(data, list):
@@ -263,7 +263,7 @@ def _encode(text: str) -> bytes:
 
 
 EVERY = 0.5
-"""Seconds between two looks at the file."""
+"""Seconds between two checks of the model file."""
 
 Mark: TypeAlias = tuple[int, int, int] | None
 UNREAD = (-1, -1, -1)
@@ -271,7 +271,7 @@ UNREAD = (-1, -1, -1)
 
 @dataclass
 class Shelf:
-    """The model that is served now; whoever answers a request takes it once."""
+    """The current model, which is replaced when its file changes."""
 
     path: str
     most_rows: int
@@ -287,26 +287,26 @@ class Shelf:
     def open(
         cls, path: str | os.PathLike[str], most_rows: int, log: Log, folder: str | None = None
     ) -> Shelf:
-        """Load the first model, which must be whole."""
+        """Load the first model; a file that cannot be served is an error."""
         name = os.fspath(path)
         mark = read_mark(name)
         return cls(name, most_rows, log, Served.load(name, most_rows, folder), mark, folder)
 
     async def watch(self, every: float = EVERY) -> None:
-        """Look at the file again and again."""
+        """Check the file repeatedly, and on SIGHUP."""
         while True:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self.wanted.wait(), every)
                 self.wanted.clear()
-                self.mark = UNREAD  # a signal asks for the file, changed or not
+                self.mark = UNREAD  # after a signal the file is loaded even if unchanged
             try:
                 await run_aside(self.look)
-            except Exception as error:  # the next look may succeed
+            except Exception as error:  # the next check may succeed
                 self.log.failure(error)
 
     def look(self) -> None:
-        """Load the file if it is another; what cannot be served is refused."""
-        mark = read_mark(self.path)  # before reading: a change meanwhile is seen the next time
+        """Load the file if it has changed; keep the old model if the new one cannot be served."""
+        mark = read_mark(self.path)  # first, so that a change during loading is seen next time
         if mark == self.mark:
             return
         self.mark = mark
@@ -323,7 +323,7 @@ class Shelf:
 
 
 async def run_aside(function: Callable[[], None]) -> None:
-    """Run a function in a thread that may hang for ever: a stop does not wait for it."""
+    """Run a function in a daemon thread: if it hangs, a shutdown does not wait for it."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[None] = loop.create_future()
 
@@ -345,7 +345,7 @@ async def run_aside(function: Callable[[], None]) -> None:
 
 
 def read_mark(path: str) -> Mark:
-    """What tells a file from the one that was there before; None where there is none."""
+    """Time, inode and size of a file, to detect changes; None if there is no file."""
     try:
         found = os.stat(path)
     except OSError:

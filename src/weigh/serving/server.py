@@ -20,14 +20,14 @@ from weigh.serving.app import LACKS, MOST_BYTES, MOST_ROWS, make_app
 from weigh.serving.log import Log, relayed
 
 TOO_SOON = 2.0
-"""Seconds of life below which a worker that died would only die again."""
+"""Seconds: a worker that dies sooner is not replaced, because it would die again."""
 
 MOST_WAIT = 40.0
-"""Seconds after which a stop ends workers that still answer."""
+"""Seconds after which a shutdown kills workers that are still busy."""
 
 
 def run_workers(count: int, work: Callable[[], None], log: Log) -> None:
-    """Keep so many processes until SIGTERM or Ctrl-C; SIGHUP asks each to load the model again.
+    """Run `count` processes until SIGTERM or Ctrl-C; SIGHUP makes each reload the model.
 
     A worker that dies is replaced. One that dies at once ends the service with an error.
     """
@@ -48,7 +48,7 @@ def _signals() -> list[signal.Signals]:
 
 @contextmanager
 def _ignoring_reloads() -> Iterator[None]:
-    """What a process ignores, the processes that it starts ignore too."""
+    """Ignore SIGHUP inside this context; processes started in it inherit this."""
     if not hasattr(signal, "SIGHUP"):
         yield
         return
@@ -60,14 +60,14 @@ def _ignoring_reloads() -> Iterator[None]:
 
 
 class Keeper:
-    """Processes that do the same work, each with the time of its start."""
+    """The parent of the worker processes, which it starts, replaces and stops."""
 
     def __init__(self, work: Callable[[], None], log: Log) -> None:
         self.work, self.log, self.stopping = work, log, False
         self.processes: dict[BaseProcess, float] = {}
 
     def receive(self, sign: int, _: object) -> None:
-        """Note a stop, or pass on a wish to reload."""
+        """Handle a signal: note a stop, or pass a reload on to the workers."""
         if sign in (signal.SIGTERM, signal.SIGINT):
             self.stopping = True
         else:
@@ -89,7 +89,7 @@ class Keeper:
                 self.start()
 
     def start(self) -> None:
-        """One process more, which a wish to reload does not end before it listens to signals."""
+        """Start a worker; SIGHUP is ignored meanwhile, because it would end a new process."""
         process = get_context("spawn").Process(target=_work, args=(self.work,))
         with _ignoring_reloads():
             process.start()
@@ -97,7 +97,7 @@ class Keeper:
         self.log.tell("worker", worker=process.pid)
 
     def stop(self) -> None:
-        """Let each answer what has reached it, and end."""
+        """Stop the workers, each after it has answered its requests."""
         for process in self.processes:
             process.terminate()
         until = time.monotonic() + MOST_WAIT
@@ -108,9 +108,9 @@ class Keeper:
 
 
 def _work(work: Callable[[], None]) -> None:
-    """Work until the keeper says stop, or is gone."""
+    """Work until the keeper stops this process, or has died."""
     if hasattr(os, "setsid"):
-        os.setsid()  # Ctrl-C reaches the keeper alone, which then stops each worker once
+        os.setsid()  # so that Ctrl-C reaches only the keeper, which stops each worker
     threading.Thread(target=_end_with_keeper, daemon=True).start()
     work()
 
@@ -140,14 +140,14 @@ def serve(
     path : path
         The model file. When it is replaced, the new model is served from then on.
     host, port : str, int
-        Where to listen; by default only this machine can reach it. Port 0 is any that is free.
+        Address to listen on; by default only this machine can reach it. Port 0 means any free port.
     most_rows, most_bytes : int
         The largest request that is answered.
     allow_hosts : sequence of str, default=()
-        Host names that requests may be addressed to, beside `localhost` and addresses in numbers;
+        Host names that requests may be addressed to, beside `localhost` and numeric IP addresses;
         `"*"` allows every name.
     workers : int, default=1
-        Processes that answer. Each loads the model.
+        Number of processes. Each loads the model.
     quiet : bool, default=False
         Leave requests out of the log on standard error.
     """
@@ -155,7 +155,7 @@ def serve(
     make = partial(
         make_app, path, most_rows=most_rows, most_bytes=most_bytes, allow_hosts=(host, *allow_hosts)
     )
-    app = make(log=log)  # a file that cannot be served is refused before anything listens
+    app = make(log=log)  # fails for an unusable file before the server listens
     with bind(host, port) as listener, tempfile.TemporaryDirectory(prefix="weigh-") as folder:
         log.tell("listening", url=_url(listener), model=os.fspath(path))
         if workers > 1:
@@ -168,16 +168,16 @@ def serve(
 
 
 def work(make: Any, listener: socket.socket, quiet: bool) -> None:
-    """Answer requests in a process of its own."""
+    """Answer requests in a worker process."""
     log = Log(sys.stderr, quiet)
     with relayed(log):
         _server()(make(log=log), log).run(sockets=[listener])
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A socket that listens, or an error that says where it could not."""
+    """A listening socket, or an error that names the host and port."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # asyncio sends at once only where the protocol is named: else answers wait 40 ms for an ACK
+    # asyncio sets TCP_NODELAY only if the protocol is given; else responses wait 40 ms for an ACK
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -195,9 +195,9 @@ def _url(listener: socket.socket) -> str:
 
 
 def _server() -> Any:
-    """The class of the server, which runs an application until a signal."""
+    """Import the class of the server, which runs an application until a signal."""
     try:
-        from weigh.serving.http import Server  # which needs an extra
+        from weigh.serving.http import Server  # needs an extra
     except ImportError:
         raise ImportError(LACKS) from None
     return Server

@@ -1,8 +1,8 @@
-"""Counts of the rows that were scored, by level: what /metrics tells, and drift is found from.
+"""Counts of the scored rows by level, for /metrics and `weigh.drift`.
 
-No row is kept. Each process has its own cells, of 8 bytes. Of several workers these are files in
-one folder, which every worker can read: /metrics adds those of all workers, also of workers that
-have ended, whichever of them answers.
+No row is stored. Each process has its own array of counts, 8 bytes each. With several workers, the
+arrays are files in one folder, which every worker can read. So /metrics of any worker adds up the
+counts of all workers, also of workers that have ended.
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ from weigh.frames import Floats, Integers
 
 ENDING = ".counts"
 MOST_LEVELS = 256
-"""Levels of a table that have a series each: of more, the most frequent ones in training."""
+"""Most levels of a table with their own series: the most frequent ones in training."""
 
 
 class Traffic:
-    """The rows of each level that a model was asked for, and the sums of their totals.
+    """Counts of the rows that a model has scored, by level, and the sums of their totals.
 
-    The cells are one for all rows; for each table its levels, no value, and values that training
-    did not have; then the sum and the sum of squares of each total, as floats.
+    The first cell counts all rows. Then each table has one cell per level, one for absent values
+    and one for values never seen in training. The last cells are floats: the sum and the sum of
+    squares of each total.
     """
 
     def __init__(self, formula: Formula, version: str, folder: str | None = None) -> None:
@@ -51,11 +52,11 @@ class Traffic:
 
     @property
     def _name(self) -> str:
-        """What the files of one model have in common."""
+        """The common beginning of the names of one model's files."""
         return self.version.replace(":", "-")
 
     def _open(self) -> Any:
-        """Cells in memory, or in the file of this process."""
+        """The cells: in memory, or mapped to the file of this process."""
         if self.folder is None:
             return bytearray(self._n_bytes)
         path = os.path.join(self.folder, f"{self._name}.{os.getpid()}{ENDING}")
@@ -67,16 +68,16 @@ class Traffic:
             os.close(number)
 
     def add(self, rows: Sequence[Row], places: Sequence[Sequence[int]], sums: Floats) -> None:
-        """Count rows whose levels are known."""
+        """Count rows, given the indices of their levels and their totals (`sums`)."""
         counts, cells = self.counts, self.sums
         with self.lock:
             counts[0] += len(rows)
             for row, own in zip(rows, places, strict=True):
                 for (start, nothing, columns), place in zip(self.tables, own, strict=True):
                     if place == nothing and all(row.get(name) is not None for name in columns):
-                        place += 1  # a value that training did not have
+                        place += 1  # a value never seen in training
                     counts[start + place] += 1
-            for totals in sums.tolist():  # of one row, faster than NumPy
+            for totals in sums.tolist():  # faster than NumPy for one row
                 for k, total in enumerate(totals):
                     cells[2 * k] += total
                     cells[2 * k + 1] += total * total
@@ -92,7 +93,7 @@ class Traffic:
         return np.asarray(counts), np.asarray(sum(np.frombuffer(data[ends:]) for data in cells))
 
     def to_text(self, refused: bool) -> str:
-        """All of it as Prometheus reads it."""
+        """All counts in the text format of Prometheus."""
         counts, sums = self.read()
         own = {"version": self.version}
         name = {"model": self.formula.model_name}
@@ -130,7 +131,7 @@ class Traffic:
                 yield own, int(counts[start + place])
 
     def _rest(self, counts: Integers) -> Iterator[tuple[dict[str, str], int]]:
-        """Of tables with levels that have no series of their own."""
+        """Rows of levels without their own series, for each table that has such levels."""
         for (start, n, _), term, listed in zip(
             self.tables, self.formula.terms, self.listed, strict=True
         ):
@@ -152,7 +153,7 @@ class Traffic:
 
 
 def _most_frequent(share: Sequence[float], most: int) -> Integers:
-    """The places of so many levels, the most frequent ones in training, in their order."""
+    """The sorted indices of the `most` most frequent levels in training."""
     return np.sort(np.argsort(-np.array(share), kind="stable")[:most])
 
 
