@@ -1,6 +1,6 @@
-"""The command line: data to stdout, words to stderr, heavy imports only where they are used.
+"""The command line: data to stdout, messages to stderr, heavy imports inside the commands.
 
-commands   fit, show, merge, demo
+commands   fit, show, demo
 scoring    score, explain
 editing    edit
 evaluating  evaluate, challenge
@@ -11,14 +11,14 @@ exporting  export, check
 scorecards  scorecard
 letters    levers, letter, and texts of reason codes
 screening  screen
-changing   simplify, price, recalibrate, set-prior, update
+changing   simplify, price, recalibrate, set-prior, update, merge
 help       the group of commands: help by task, errors as one line
-options    what the options mean
-classing   options that say which levels columns have
-training   what fit decides: classes or a number, hold-out rows, checkpoints
-data       tables on their way between files and models
-advice     what columns look like that were fitted as something else
-messages   what is said to people
+options    options and arguments that several commands share
+classing   options for the levels of columns: groups, bins, special codes
+training   the decisions of fit: classes or a number, hold-out rows, checkpoints
+data       reading of tables and models from files
+advice     notes on columns that may not be what they were fitted as
+messages   messages, hints and errors on standard error
 """
 
 from weigh.cli import (

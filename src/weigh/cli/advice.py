@@ -1,6 +1,6 @@
-"""What a fit cannot know but a person may not have meant: ids, dates, codes, amounts as classes.
+"""Notes on columns that may not be what they were fitted as: ids, dates, codes, numeric classes.
 
-No advice destroys a good column: it says what a column looks like, and what to do if it is that.
+The notes change nothing: they say what a column looks like, and what to do if it is that.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from typing import Any
 from weigh.cli.messages import hint, say
 
 FEW = 50
-"""In a table of so few rows every row may have a value of its own by chance."""
+"""Tables with fewer rows get no advice on ids: all values may be distinct by chance."""
 
 NEARLY = 0.99
-"""Whole numbers of which this share is distinct name rows."""
+"""Least share of distinct values for which integers may be ids."""
 
 LONG = 6
-"""Digits from which on numbers of one length are rather ids than amounts."""
+"""Least number of digits for which integers of equal length may be ids."""
 
 ID = re.compile(
-    r"(?i:(^|[\W_])(id|key|uuid|number|no|nr|index|row)$)|[a-z](ID|Id|No|Nr)$"  # no `paid`
+    r"(?i:(^|[\W_])(id|key|uuid|number|no|nr|index|row)$)|[a-z](ID|Id|No|Nr)$"  # not `paid`
 )
 DATE = re.compile(
     r"^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{2}|\d{4}))([ T]\d{1,2}:.*)?$"
@@ -30,10 +30,10 @@ DATE = re.compile(
 
 
 def advise(model: Any, table: Any, weight: str | None) -> None:
-    """Say what columns look like that were fitted as something else."""
+    """Print notes on columns that look like something else than they were fitted as."""
     rows = int(table.n_rows if hasattr(table, "n_rows") else table.num_rows)
     _advise_classes(getattr(model, "classes_", ()))
-    time = getattr(model, "time_name_", None)  # which is no feature of a survival model
+    time = getattr(model, "time_name_", None)  # not a feature, but the time of a survival model
     parts = [part for feature in model._learnt.features for part in feature.parts]
     for part in [part for part in parts if part.name != time]:
         if not part.is_numeric:
@@ -48,14 +48,14 @@ def advise(model: Any, table: Any, weight: str | None) -> None:
 
 
 def advise_ids(table: Any, apart: set[str | None]) -> None:
-    """Say which columns of a scorecard, but those `apart`, look like ids or dates.
+    """Print which columns of a scorecard, except `apart`, look like ids or dates.
 
-    The fit itself warns of ids of text, and leaves out what it cannot join.
+    The fit itself warns of text ids, and leaves out columns whose levels it cannot join.
     """
     names = [] if hasattr(table, "batches") else table.column_names
     for name in [name for name in names if name not in apart]:
         _advise_number(name, table[name])
-        if "string" not in str(table[name].type):  # also that of a dictionary
+        if "string" not in str(table[name].type):  # dictionary types contain it, too
             continue
         levels = table[name].drop_null().unique().to_pylist()
         if len(levels) > 10 and are_dates(levels):
@@ -72,7 +72,7 @@ def _advise_number(name: str, column: Any) -> None:
 
 
 def advise_alike(evidence: Any, table: Any) -> None:
-    """Say which columns of a scorecard nearly repeat each other."""
+    """Print which columns of a scorecard are nearly duplicates of each other."""
     from weigh.screening import find_alike
 
     if hasattr(table, "batches"):
@@ -89,7 +89,7 @@ def advise_alike(evidence: Any, table: Any) -> None:
 
 
 def advise_leaks(table: Any, target: str, apart: set[str | None]) -> None:
-    """Say which columns, but those `apart`, alone tell the classes of the training rows apart."""
+    """Print which columns, except `apart`, separate the classes of the training rows perfectly."""
     from weigh.evaluation.findings import list_leaks, tell_leaks
     from weigh.frames import label_sample, read
 
@@ -103,7 +103,7 @@ def advise_leaks(table: Any, target: str, apart: set[str | None]) -> None:
 
 
 MOST_ALIKE = 3
-"""Pairs of columns that are named."""
+"""Most pairs of similar columns that are printed."""
 
 
 def _advise_classes(classes: Any) -> None:
@@ -118,9 +118,9 @@ def _are_counts(classes: Any) -> bool:
 
 
 def _advise_text(name: str, levels: Sequence[Any], rows: int, warned: bool) -> None:
-    """Of a column of categories; `warned` says that the fit itself warns of ids."""
+    """Print notes on a column of categories; `warned`: the fit itself warns of ids."""
     odd = [level for level in levels if not _is_number(level)]
-    marks = not any(letter.isdigit() for level in odd for letter in str(level))  # no "10 or more"
+    marks = not any(letter.isdigit() for level in odd for letter in str(level))  # not "10 or more"
     if marks and len(levels) > 10 and 0 < len(odd) < 0.2 * len(levels):
         say(f"note: column {name!r} is text, because of {odd[0]!r} among numbers")
         hint(f"--na {quote(str(odd[0]))} reads it as missing")
@@ -137,7 +137,7 @@ def _advise_text(name: str, levels: Sequence[Any], rows: int, warned: bool) -> N
 
 
 def _advise_alike(name: str, levels: Sequence[Any]) -> None:
-    """Of levels that differ in case or in spaces around them alone."""
+    """Print a note if levels differ only in case or in surrounding spaces."""
     found: dict[str, list[str]] = {}
     for level in levels:
         if isinstance(level, str):
@@ -151,7 +151,7 @@ def _advise_alike(name: str, levels: Sequence[Any]) -> None:
 
 
 def looks_like_id(name: str, column: Any) -> bool:
-    """Whether whole numbers name rows: all differ, and they run on, are long, or are called so.
+    """Whether integers look like ids: nearly all distinct, and consecutive, long or named as ids.
 
     >>> import pyarrow as pa
     >>> looks_like_id("customer", pa.chunked_array([range(1000, 1100)]))

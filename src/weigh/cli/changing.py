@@ -170,7 +170,7 @@ def price(
 
 
 def _hint_at_card(small: Any, output: str) -> None:
-    """The command that prints the points of a model as a card: no points are even odds."""
+    """Hint at the command that makes a card with the points of a simplified model."""
     from math import exp, log
 
     bad, _ = small.classes_.tolist()
@@ -184,7 +184,7 @@ def _hint_at_card(small: Any, output: str) -> None:
 
 
 def _open(model: str, data: str, target: str | None) -> tuple[Any, Any, str]:
-    """A model, its table and the target, which is found where it is not named."""
+    """Read a model, its table and the name of the target, which is found if not given."""
     from weigh.store import load_model
 
     fitted = load_model(model)
@@ -192,7 +192,7 @@ def _open(model: str, data: str, target: str | None) -> tuple[Any, Any, str]:
 
 
 def _count(evidence: Any) -> str:
-    """How many features and levels a model has."""
+    """The number of features and levels of a model, as text."""
     names = {part.name for table in evidence for part in table.feature.parts}
     levels = sum(len(table.levels) for table in evidence)
     return f"{len(names)} features and {levels} levels"
@@ -331,7 +331,7 @@ def merge(models: tuple[str, ...], output: str) -> None:
 
 
 def _load(path: str) -> Any:
-    """A model, with the summary of its rows, which an EducatedNB needs."""
+    """Load a model; an EducatedNB with the summary of its rows, which updates and merges need."""
     from weigh import EducatedNB
     from weigh.store import load, load_model
 

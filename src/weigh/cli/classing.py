@@ -1,4 +1,4 @@
-"""Options that say which levels columns have: groups, bins of other libraries, special codes."""
+"""Options for the levels of columns: groups, bins of other libraries, special codes."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ special_option = click.option(
 
 
 def classing_options(command: Any) -> Any:
-    """The options of `take_classing`, but --bins."""
+    """Add the options that `take_classing` reads, except --bins."""
     for option in (special_option, closed_option, read_bins_option, groups_option):
         command = option(command)
     return command
 
 
 def take_classing(options: dict[str, Any], table: Any, apart: set[str | None]) -> dict[str, Any]:
-    """Take the options of levels out of those of a command: `bins` and `special_values`.
+    """Remove the options for levels from `options`; return `bins` and `special_values`.
 
-    Columns `apart` are no features. What is not given is left to the learner.
+    Columns in `apart` are not features. Parameters that are not given are left to the learner.
     """
     import weigh
 
@@ -65,7 +65,7 @@ def take_classing(options: dict[str, Any], table: Any, apart: set[str | None]) -
     for name in by_name:
         check_column(table, name)
     bins: Any = {name: _type_like(table, name, found) for name, found in by_name.items()}
-    if closed == "left" and not (rest is None and path is not None):  # whose bins say it themselves
+    if closed == "left" and not (rest is None and path is not None):  # as in their file
         rest = _close_left(rest)
     if bins and rest is not None:
         names = [name for name in column_names(table) if name not in apart]
@@ -75,7 +75,7 @@ def take_classing(options: dict[str, Any], table: Any, apart: set[str | None]) -
 
 
 def name_once(pairs: Iterable[tuple[str, Any]], option: str) -> dict[str, Any]:
-    """Options of columns by name; a column that is named twice is refused."""
+    """Values of an option by column; a column that is named twice is an error."""
     found: dict[str, Any] = {}
     for name, value in pairs:
         if name in found:
@@ -85,7 +85,7 @@ def name_once(pairs: Iterable[tuple[str, Any]], option: str) -> dict[str, Any]:
 
 
 def _refuse_twice(by_option: dict[str, Mapping[str, Any]]) -> None:
-    """Refuse a column whose levels two options give: one would be ignored."""
+    """Raise an error for a column whose levels two options give: one would be ignored."""
     for (one, own), (other, more) in combinations(by_option.items(), 2):
         for name in own:
             if name in more:
@@ -98,7 +98,7 @@ TAKEN = ("bins", "groups", "read_bins", "closed", "special")
 
 
 def _read_rule(rule: Any) -> Any:
-    """What --bins means for all numeric columns, or cut points by column of a model."""
+    """The value of --bins for all numeric columns, or the cut points of a model by column."""
     import weigh
     from weigh.store import load_model
 
@@ -108,7 +108,7 @@ def _read_rule(rule: Any) -> Any:
 
 
 def is_model_file(bins: Any) -> bool:
-    """Whether --bins names a model, whose cut points are taken."""
+    """Whether --bins names a model file, whose cut points are used."""
     return str(bins).endswith(".json")
 
 
@@ -124,7 +124,7 @@ def _close_left(bins: Any) -> Any:
 
 
 def read_special(given: tuple[str, ...]) -> Any:
-    """Codes of all numeric columns, or by column; None without any."""
+    """Special codes of all numeric columns, or by column; None if none are given."""
     by_name: dict[str, list[float]] = {}
     for text in given:
         name, _, codes = text.rpartition(":")
@@ -159,7 +159,7 @@ def _read_groups(pair: tuple[str, str]) -> tuple[str, list[list[str]]]:
 
 
 def _type_like(table: Any, name: str, found: Any) -> Any:
-    """Categories as numbers where the column holds numbers: options and files hold text."""
+    """Categories as numbers if the column is numeric, because options and files hold text."""
     import pyarrow as pa
 
     if not isinstance(found, list) or hasattr(table, "batches"):

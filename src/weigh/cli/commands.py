@@ -1,4 +1,4 @@
-"""The commands. Each imports what it needs when it runs."""
+"""The main commands: fit, show and demo. Each imports what it needs when it runs."""
 
 from __future__ import annotations
 
@@ -258,7 +258,7 @@ def fit(
     kept.clear()
     if held.rest is not None:
         judge(model, held, y, weight, to_stderr=output == "-", **more)
-    elif hasattr(model, "classes_") and target is not None:  # else the findings say it
+    elif hasattr(model, "classes_") and target is not None:  # `judge` reports leaks itself
         advise_leaks(table, target, {weight})
     if output != "-":
         _say_fitted(model, table, output)
@@ -281,7 +281,7 @@ def _write_fitted(
 
 
 def _say_fitted(model: Any, table: Any, output: str) -> None:
-    """What was fitted, to what, and how to see it."""
+    """Print what was fitted, to how many rows, and how to see it."""
     from weigh.layout import count_of
 
     inner = getattr(model, "estimator", None)
@@ -329,7 +329,7 @@ def show(model: str, feature: str | None, every: bool, about: bool, as_json: boo
 
 
 def _show_about(path: str, as_json: bool) -> None:
-    """The learner, its parameters, and what is known of its fit."""
+    """Print the learner, its parameters and the provenance of a model file."""
     from weigh.store import describe
 
     told = describe(path)

@@ -1,4 +1,4 @@
-"""The commands that compare learners and split tables. Each imports what it needs at its run."""
+"""The commands that compare learners and split tables. Each imports what it needs when it runs."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def split(data: str, outputs: tuple[str, str], target: str | None, **asked: Any)
         check_output(output)
     asked["holdout"] = 0.3 if asked["holdout"] is None else asked["holdout"]
     table = open_data(data, (), ())
-    spelled = open_data(data, column_names(table), ())  # 007 stays 007
+    spelled = open_data(data, column_names(table), ())  # as text, so that 007 stays 007
     held = hold_out(table, target, **asked, rows=spelled)
     held.say()
     for part, output in zip((held.train, held.rest), outputs, strict=True):
@@ -147,7 +147,7 @@ def split(data: str, outputs: tuple[str, str], target: str | None, **asked: Any)
 
 
 def _tables(table: Any) -> Any:
-    """The rows of a table or a scan as tables to write."""
+    """The rows of a table or a scan, as an iterable of tables."""
     if not hasattr(table, "batches"):
         return [table]
     import pyarrow as pa
@@ -156,7 +156,7 @@ def _tables(table: Any) -> Any:
 
 
 def _set(names: tuple[str, ...], own: tuple[str, ...]) -> list[Any]:
-    """Learners with the parameters that --set gives them."""
+    """The learners with the parameters given by --set."""
     from weigh.comparison.run import by_name, make_learner
 
     made = {name: make_learner(by_name()[name]) for name in dict.fromkeys(names)}
@@ -171,7 +171,7 @@ def _set(names: tuple[str, ...], own: tuple[str, ...]) -> list[Any]:
 
 
 def _options(short: str, own: tuple[str, ...]) -> str | None:
-    """What `weigh fit` is told to learn the same; None where it cannot be."""
+    """The options of `weigh fit` for the same learner; None if there are none."""
     given = [text.partition(".")[2] for text in own if text.startswith(f"{short}.")]
     if short == "recalibrated":
         return None if given else "--learner evidence --recalibrate spline"

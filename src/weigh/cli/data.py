@@ -1,4 +1,4 @@
-"""Tables in and out, on their way between files and models."""
+"""Reading of tables and models from files, and checks of columns, classes and outputs."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from weigh.cli.options import dialect_of_command
 
 
 def label_text(label: Any) -> str:
-    """A class label as people read it."""
+    """A class label as text."""
     from weigh import bins
 
     return bins.label(label)
 
 
 LARGE = 1 << 28
-"""Files of more bytes are read in passes, batch by batch; smaller ones at once."""
+"""Files of more bytes are read in batches, smaller ones at once."""
 
 
 def open_data(data: str, text: Sequence[str], spelled: Sequence[str]) -> Any:
     """A file as a table; a large one, a folder or a glob as a scan.
 
-    Columns named in `text` are read as text where the file has no types (CSV); those named in
-    `spelled` are made text where it has (Parquet).
+    Columns in `text` are read as text if the file has no types (CSV). Columns in `spelled` are
+    converted to text if it has (Parquet).
     """
     from weigh.frames import read_file, refuse_twice, scan, spell
 
@@ -51,7 +51,7 @@ def open_data(data: str, text: Sequence[str], spelled: Sequence[str]) -> Any:
 
 
 def keep_apart(output: str, *inputs: str) -> None:
-    """Refuse an output that is an input: a model, or a file of a table, a folder or a glob."""
+    """Raise an error if the output is one of the inputs: a model, or a file of a table."""
     if output == "-":
         return
     from weigh.writing import refuse_inputs
@@ -60,7 +60,7 @@ def keep_apart(output: str, *inputs: str) -> None:
 
 
 def check_output(output: str) -> None:
-    """Refuse a file that cannot be written before the work that fills it."""
+    """Raise an error for a file that cannot be written, before any work is done."""
     if output == "-":
         return
     from weigh.writing import refuse_unwritable
@@ -69,9 +69,9 @@ def check_output(output: str) -> None:
 
 
 def list_files(given: str) -> list[Any]:
-    """The files that a name, a folder or a glob stands for; of standard input its number."""
+    """The files that a path, folder or glob stands for; the file descriptor of standard input."""
     if given == "-":
-        with suppress(OSError, AttributeError):  # standard input may be no file, or closed
+        with suppress(OSError, AttributeError):  # standard input may be closed, or not a file
             return [sys.stdin.fileno()]
         return []
     if os.path.exists(given) and not os.path.isdir(given):
@@ -84,17 +84,17 @@ def list_files(given: str) -> list[Any]:
 
 
 def column_names(table: Any) -> tuple[str, ...]:
-    """The columns of a table or a scan."""
+    """The names of the columns of a table or a scan."""
     return tuple(getattr(table, "names", None) or table.column_names)
 
 
 def count_rows(table: Any) -> int:
-    """The rows of a table or a scan."""
+    """The number of rows of a table or a scan."""
     return int(table.n_rows if hasattr(table, "n_rows") else table.num_rows)
 
 
 def check_column(table: Any, name: str) -> str:
-    """A column's name, or an error that lists the names."""
+    """The name of a column; if the table has no such column, an error that lists the names."""
     from weigh.frames import did_you_mean, doubt_names, list_names
 
     names = column_names(table)
@@ -105,7 +105,7 @@ def check_column(table: Any, name: str) -> str:
 
 
 def read_table(data: str, categorical: tuple[str, ...], drop: tuple[str, ...]) -> Any:
-    """Read a file to learn from, with the columns that hold categories."""
+    """Read a file for fitting, with `categorical` columns as categories and without `drop`."""
     table = open_data(data, categorical, categorical)
     for name in (*categorical, *drop):
         check_column(table, name)
@@ -119,7 +119,7 @@ def read_table(data: str, categorical: tuple[str, ...], drop: tuple[str, ...]) -
 
 
 def list_classes(table: Any, target: str) -> dict[str, Any]:
-    """The classes of a target in order, by the text that each is shown by."""
+    """The sorted classes of a target, by their display names."""
     from weigh.frames import check_name, read, sort_classes
 
     found = read(table)
@@ -129,7 +129,7 @@ def list_classes(table: Any, target: str) -> dict[str, Any]:
 
 
 def pick_class(classes: dict[str, Any], text: str, option: str, target: str) -> Any:
-    """The class of a target that an option names."""
+    """The class of a target that an option names; an unknown name is an error."""
     from weigh.frames import did_you_mean
 
     if len(classes) == 1:
@@ -142,14 +142,14 @@ def pick_class(classes: dict[str, Any], text: str, option: str, target: str) -> 
 
 
 def without_columns(table: Any, names: set[str]) -> Any:
-    """A table or a scan less some columns."""
+    """A table or a scan without some columns."""
     if hasattr(table, "batches"):
         return table.without(names)
     return table.drop_columns([*names])
 
 
 def read_any(path: str, times: bool = False) -> Any:
-    """A model of classes or numbers, or a scorecard; of times to an event where `times` says so."""
+    """Load a classifier, regressor or scorecard; a survival model only if `times` allows it."""
     from weigh.store import load
 
     found = load(path)
@@ -163,7 +163,7 @@ def read_any(path: str, times: bool = False) -> Any:
 
 
 def outcome_of(model: Any, event: str | None, duration: str | None) -> tuple[str, str] | None:
-    """The columns of event and duration of a survival model: as named, or those of its fit."""
+    """The columns of event and duration of a survival model: as given, or those of its fit."""
     if not hasattr(model, "predict_survival"):
         if event or duration:
             raise click.UsageError("--event and --duration go with a survival model")
@@ -172,7 +172,7 @@ def outcome_of(model: Any, event: str | None, duration: str | None) -> tuple[str
 
 
 def with_entry(model: Any, times: tuple[str, str], table: Any) -> tuple[str, ...]:
-    """Event and duration, and the entry of the model's fit where the rows have it."""
+    """The columns of event and duration, and of the entry if model and rows have one."""
     known = getattr(getattr(model, "provenance_", None), "target", None) or ""
     start = f"{model.event_name_}, {model.time_name_}, "
     if not known.startswith(start):
@@ -185,7 +185,7 @@ def with_entry(model: Any, times: tuple[str, str], table: Any) -> tuple[str, ...
 
 
 def read_scorer(path: str, data: str) -> Any:
-    """What scores and explains rows of a file: a model, its tables alone, or a scorecard."""
+    """Load what is needed to score and explain rows: a model, its tables alone, or a scorecard."""
     from weigh.frames.formats import spare_pandas
     from weigh.store import load_scorer
 
@@ -195,7 +195,7 @@ def read_scorer(path: str, data: str) -> Any:
 
 
 def read_table_of(path: str) -> Any:
-    """What `weigh show` prints of a file: evidence, a scorecard, a tree or a vote."""
+    """Load what `weigh show` prints: evidence, a scorecard, a tree or a vote."""
     from weigh.store import holds_card, load, load_learnt
 
     if holds_card(path):
@@ -205,7 +205,7 @@ def read_table_of(path: str) -> Any:
 
 
 def is_card(model: Any) -> bool:
-    """Whether it is a scorecard."""
+    """Whether a model is a scorecard."""
     return hasattr(model, "base_points")
 
 
@@ -220,7 +220,7 @@ def read_like(model: Any, data: str, target: str | None = None) -> Any:
         raise ValueError(f"--target {target!r} is a feature of the model; name the true classes")
     text = [part.name for part in parts if Kind.TEXT in part.kinds]
     spelled = [part.name for part in parts if _may_be_spelled(part.values)]
-    classes = getattr(model, "classes_", None)  # which a model of numbers has not
+    classes = getattr(model, "classes_", None)  # regressors have none
     if target is not None and classes is not None and any(isinstance(c, str) for c in classes):
         text.append(target)
         spelled += [target] if _may_be_spelled(model.classes_.tolist()) else []
@@ -231,7 +231,7 @@ def read_like(model: Any, data: str, target: str | None = None) -> Any:
 
 
 def _refuse_text(table: Any, numeric: Sequence[str]) -> None:
-    """Name the value that makes text of a whole column of numbers, whichever rows are asked for."""
+    """Raise an error that names the first text in a numeric column."""
     import pyarrow as pa
 
     from weigh.frames import reads_as_number
@@ -248,7 +248,7 @@ def _refuse_text(table: Any, numeric: Sequence[str]) -> None:
 
 
 def _may_be_spelled(values: Sequence[Any]) -> bool:
-    """Whether levels are text that numbers or booleans of a file may be spelled as."""
+    """Whether levels are text that looks like numbers or booleans."""
     from weigh.frames import reads_as_number
 
     text = all(isinstance(value, str) for value in values)
@@ -265,7 +265,7 @@ def read_with_target(model: Any, data: str, target: str | None) -> tuple[Any, st
 
 
 def _find_target(model: Any, table: Any) -> str:
-    """The one column that is no feature and holds the model's classes and nothing else."""
+    """The one column that is not a feature and holds only the model's classes."""
     from weigh.frames import key, read
 
     if not hasattr(model, "classes_"):
@@ -276,7 +276,7 @@ def _find_target(model: Any, table: Any) -> str:
     def holds(name: str) -> bool:
         try:
             column: Any = columns(name, True)
-        except ValueError:  # dates have no levels, and are no target
+        except ValueError:  # dates have no levels and cannot be a target
             return False
         return {key(column.values[code]) for code in set(column.codes.tolist())} <= classes
 
@@ -292,7 +292,7 @@ def _find_target(model: Any, table: Any) -> str:
 
 
 def _find_number(model: Any, table: Any) -> str:
-    """The column that is called as the model's target was."""
+    """The column with the name of the regressor's target."""
     known = getattr(getattr(model, "provenance_", None), "target", None)
     name = str(known or model.evidence_.classes[0])
     if name in column_names(table):
@@ -303,14 +303,14 @@ def _find_number(model: Any, table: Any) -> str:
 
 
 def read_labels(path: str | None) -> Any:
-    """What --labels names: names in the user's words."""
+    """Read the file of --labels: display names chosen by the user."""
     from weigh.store import read_json
 
     return None if path is None else read_json(path, "a file of labels")
 
 
 def find_class(model: Any, text: str | None) -> Any:
-    """A class by the name that it is shown by."""
+    """A class by its display name."""
     if text is None:
         return None
     if not hasattr(model, "classes_"):
@@ -322,7 +322,7 @@ def find_class(model: Any, text: str | None) -> Any:
 
 
 def tell_class(model: Any, text: str | None, cost: tuple[float, float]) -> Any:
-    """The class in question; costs are about one, so where they are given it is said which."""
+    """The positive class; if costs are given without it, print which class they refer to."""
     if not hasattr(model, "classes_"):
         return find_class(model, text)
     names = [label_text(label) for label in model.classes_.tolist()]

@@ -24,7 +24,10 @@ from weigh.cli.options import data_argument, model_argument, target_option
 
 
 def open_privately(address: str) -> None:
-    """Open a page by a file that only this user can read: others see what a command line says."""
+    """Open a page through a file that only this user can read.
+
+    Other users could read the secret address in the command line of the browser.
+    """
     number, path = tempfile.mkstemp(prefix="weigh-edit-", suffix=".html")
     with os.fdopen(number, "w") as file:
         file.write(f'<meta http-equiv="refresh" content="0; url={address}">')
@@ -33,7 +36,7 @@ def open_privately(address: str) -> None:
 
 
 def _beside(model: str, draft: str) -> str:
-    """Where to write without -o: a new file, or one that the same command began."""
+    """The default output: a new file beside the model, or the one whose draft is continued."""
     stem, ending = os.path.splitext(model)
     output = f"{stem}-edited{ending}"
     if os.path.exists(output) and not os.path.exists(output + draft):

@@ -1,4 +1,4 @@
-"""The commands that say how good models are. Each imports what it needs when it runs."""
+"""The commands that evaluate models. Each imports what it needs when it runs."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def evaluate(
 
 
 def _check_card_options(fitted: Any, path: str, by: str | None, asked: dict[str, Any]) -> None:
-    """Refuse options of scorecards for a model, and a cut-off without groups."""
+    """Raise an error for scorecard options with a model, and for a cut-off without groups."""
     given = [f"--{name.replace('_', '-')}" for name, value in asked.items() if value is not None]
     if given and not is_card(fitted):
         raise click.UsageError(f"{given[0]} goes with a scorecard, and {path} is a model")
@@ -151,7 +151,7 @@ def _print_card(found: Any, tables: dict[str, Any], as_json: bool) -> None:
 def _score_tables(
     card: Any, table: Any, target: str, weight: str | None, by: str | None, asked: dict[str, Any]
 ) -> dict[str, Any]:
-    """The cut-off table, the gains table and approval by group; as files, too, where asked."""
+    """The cut-off table, the gains table and approval by group; --tables also writes them."""
     import pyarrow as pa
 
     from weigh.frames import write_file

@@ -1,4 +1,4 @@
-"""The commands that take a model elsewhere. Each imports what it needs when it runs."""
+"""The commands that export models and check exports. Each imports what it needs when it runs."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def export(model: str, to: str, output: str, **options: Any) -> None:
 
 
 def read_hazard(path: str, to: str | None = None) -> Any:
-    """A model to export to a format; of a survival model the hazard, as a classifier of periods."""
+    """Load a model to export; for a survival model its hazard, as a classifier of periods."""
     found = read_any(path, times=True)
     if not hasattr(found, "predict_survival") or to == "json":
         return found
@@ -99,7 +99,7 @@ ENDINGS = {
 
 
 def check_ending(to: str, output: str) -> None:
-    """A name that says something else than what is written."""
+    """Raise an error if the file's ending does not match the format."""
     found = os.path.splitext(output)[1].lower()
     if found and found not in ENDINGS[to]:
         wanted = " or ".join(ENDINGS[to])
@@ -107,7 +107,7 @@ def check_ending(to: str, output: str) -> None:
 
 
 def advise_keep(name: str, model: Any) -> None:
-    """A column that is no feature is the table's own, unless it is a feature misspelt."""
+    """Print a note if a column to keep looks like a misspelt feature."""
     from weigh.evidence import evidence_of
     from weigh.frames import did_you_mean
 
@@ -138,7 +138,7 @@ def check(exported: str, model: str, dialect: str | None) -> None:
     from weigh.exports.selftest import check as compare
 
     if exported.endswith(".json") and not model.endswith(".json"):
-        exported, model = model, exported  # as other commands have it, the model first
+        exported, model = model, exported  # allow the model first, as in other commands
     fitted = read_hazard(model)
     try:
         found = compare(exported, fitted, dialect)

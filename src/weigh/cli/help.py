@@ -22,14 +22,14 @@ TASKS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 READING = ("delimiter", "decimal", "encoding", "na")
-"""Options that say how text files are written."""
+"""Options for the format of text files."""
 
 
 class Command(click.Command):
-    """A command whose help lists its own options first. Options given twice are refused."""
+    """A command whose help lists its own options first; an option given twice is an error."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Refuse an option that is given twice but has one value, whose first would be lost."""
+        """Raise an error if a single-valued option is given twice: the first would be ignored."""
         _, _, given = self.make_parser(ctx).parse_args(args=[*args])
         for param in given:
             single = isinstance(param, click.Option) and not (param.multiple or param.is_flag)
@@ -38,7 +38,7 @@ class Command(click.Command):
         return super().parse_args(ctx, args)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options in two parts."""
+        """Write the command's own options, then those for text files."""
         own: list[tuple[str, str]] = []
         reading: list[tuple[str, str]] = []
         for param in self.get_params(ctx):
@@ -52,12 +52,12 @@ class Command(click.Command):
 
 
 class ByTask(click.Group):
-    """Commands, listed by what they are for."""
+    """A group whose help lists the commands by task."""
 
     command_class = Command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands, task by task."""
+        """Write the commands by task."""
         listed = {name for names in TASKS.values() for name in names}
         others = tuple(name for name in self.list_commands(ctx) if name not in listed)
         known = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
@@ -74,18 +74,18 @@ class ByTask(click.Group):
 
 
 class Process:
-    """What a command's context holds where the process is the command's own and ends with it."""
+    """Marks a context whose process runs one command only and then ends."""
 
 
 class Group(ByTask):
     """Turn expected errors into one line on stderr and exit code 1."""
 
     def __call__(self, *args: Any, **more: Any) -> Any:
-        """Run the command that the process was started with, or one that a program asks for."""
+        """Run the command line of the process, or the arguments given by a program."""
         return self.main(*args, **more) if args or more else self.main(obj=Process())
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command."""
+        """Run a command, with warnings and expected errors as one line each on stderr."""
         told: set[str] = set()
 
         def warn(text: Any) -> None:

@@ -1,4 +1,4 @@
-"""The commands of levers and letters, and the texts of reason codes."""
+"""The commands levers and letter, and the texts of reason codes."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ LETTER = ("sender", "recipient", "date", "title", "closing")
 
 
 def read_texts(path: str | None, parts: bool = False) -> dict[str, Any]:
-    """What a file of texts holds: those of reason codes, and with `parts` also of a letter."""
+    """Read a file of reason-code texts, and with `parts` also the parts of a letter."""
     from weigh.store import read_json
 
     if path is None:
@@ -173,7 +173,7 @@ def _check_key(path: str, name: str, part: Any, known: tuple[str, ...]) -> None:
 
 
 def _is_part(item: tuple[str, Any]) -> bool:
-    """Whether it is a part of a letter, and text; the closing is a list of texts."""
+    """Whether an item is a known part of a letter with text; the closing is a list of texts."""
     name, text = item
     lines = text if name == "closing" and isinstance(text, list) else [text]
     right = isinstance(text, list) == (name == "closing")
@@ -181,7 +181,7 @@ def _is_part(item: tuple[str, Any]) -> bool:
 
 
 def _case(model: Any, data: str, row: int) -> Any:
-    """One row of a file."""
+    """Read one row of a file; an error if there is no such row."""
     table = read_like(model, data)
     last = count_rows(table) - 1
     if not 0 <= row <= last:
@@ -192,7 +192,7 @@ def _case(model: Any, data: str, row: int) -> Any:
 
 
 def _read_changes(given: tuple[str, ...], model: Any) -> dict[str, str]:
-    """Columns and directions; a column whose own name ends so is meant where there is one."""
+    """Columns and directions; a column whose name ends in :up or :down is taken as a name."""
     if not given:
         raise click.UsageError("--may-change names the columns that may change")
     found = {}

@@ -1,4 +1,4 @@
-"""What is said to people, on standard error: words and hints."""
+"""Messages to people on standard error: notes, hints and errors."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ import click
 
 
 def say(text: str) -> None:
-    """Words for people."""
+    """Print a message on standard error."""
     click.echo(text, err=True)
 
 
 def hint(text: str) -> None:
-    """What to type next, on a line of its own."""
+    """Print a hint, such as the next command, on its own line."""
     click.echo(f"hint: {text}", err=True)
 
 
 def say_class(learnt: Any) -> None:
-    """The class that positive weights favour."""
+    """Print which class positive weights favour."""
     from weigh.evidence import Evidence
 
     if not isinstance(learnt, Evidence):
@@ -41,18 +41,18 @@ def say_class(learnt: Any) -> None:
 
 
 MOST_CLASSES = 20
-"""More classes than these, all numbers, are rather amounts than classes."""
+"""A numeric target with more distinct values is treated as a number, not as classes."""
 
 
 def terminal_width() -> int:
-    """How wide a page may be."""
+    """The width of the terminal in characters, at most 120."""
     import shutil
 
     return min(shutil.get_terminal_size((100, 24)).columns, 120)
 
 
 def hint_at_glob(error: click.UsageError) -> click.UsageError:
-    """The same error, with a hint where the shell has put the names of files for a glob."""
+    """The error, with a hint if the shell has expanded an unquoted glob."""
     words = error.message.rpartition("(")[2].rstrip(")").split()
     if "unexpected extra argument" not in error.message or not all(map(os.path.exists, words)):
         return error
@@ -90,11 +90,11 @@ OPTIONS = {
     "contributions": "--contributions",
     "reasons": "--reasons",
 }
-"""Parameters that have an option; others go through --set."""
+"""The options of parameters; parameters without one are given by --set."""
 
 
 def tell(error: Exception) -> str:
-    """An error as it is said to somebody who typed options.
+    """The message of an error, with options in place of parameters.
 
     >>> from weigh.errors import Parameter, ParameterError
     >>> tell(ParameterError(Parameter("pos_label", "Maybe"), " is not among the classes"))
@@ -108,7 +108,7 @@ def tell(error: Exception) -> str:
 
 
 def _takes_drop() -> bool:
-    """Whether the command that was typed can leave columns out."""
+    """Whether the current command has the option --drop."""
     context = click.get_current_context(silent=True)
     if context is None or not isinstance(context.command, click.Group):
         return False
@@ -117,7 +117,7 @@ def _takes_drop() -> bool:
 
 
 def _name_option(parameter: Any) -> str:
-    """A parameter as it is typed; what is given by column, or has no option, goes through --set."""
+    """A parameter as an option; by --set if its value is by column or it has no option."""
     if parameter.part:
         return f"--{parameter.part}"
     option: str = OPTIONS.get(parameter.name, parameter.name)
@@ -128,7 +128,7 @@ def _name_option(parameter: Any) -> str:
         ((column, most),) = value.items()
         if isinstance(most, list):
             return f"{option} {quote(f'{column}:' + ','.join(map(str, most)))}"
-        if any(letter in column for letter in "'\"\\"):  # which the shell would take apart
+        if any(letter in column for letter in "'\"\\"):  # hard to quote for a shell
             return f"{option} {most}"
         return f"--set '{parameter.name}={json.dumps(value, ensure_ascii=False)}'"
     if isinstance(value, tuple):

@@ -1,4 +1,4 @@
-"""The command that watches a model in use. It imports what it needs when it runs."""
+"""The command that monitors a model in use. It imports what it needs when it runs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from weigh.cli.options import (
 from weigh.cli.training import read_exposure
 
 DRIFTED = 3
-"""The exit code where drift is found; 1 is an error and 2 a mistyped option."""
+"""Exit code if drift is found; 1 means an error and 2 a wrong option."""
 
 
 @main.command()
@@ -127,7 +127,7 @@ def drift(
 def _find_known(
     model: Any, tables: dict[str, Any], target: str | None, event: str | None, duration: str | None
 ) -> Any:
-    """The columns of what came true: as asked for, or those of a survival model's fit if there."""
+    """The columns of the true outcomes: as given, or those of a survival model's fit."""
     times = outcome_of(model, event, duration)
     if times is None:
         return target
@@ -142,7 +142,7 @@ def _find_known(
 
 
 def _can_compare_events(tables: list[Any]) -> bool:
-    """Whether there are rows with events, and all of them in memory."""
+    """Whether there are tables with events, and all are in memory."""
     from weigh.frames import Scan
 
     if any(isinstance(table, Scan) for table in tables):
@@ -175,6 +175,6 @@ def _read_files(model: Any, data: tuple[str, ...], target: str | None) -> dict[s
 
 
 def _name_files(data: tuple[str, ...]) -> dict[str, str]:
-    """Files by their names without folders, where these differ."""
+    """Files by their names, without folders if these names differ."""
     names = [Path(path).name for path in data]
     return dict(zip(names if len({*names}) == len(names) else data, data, strict=True))

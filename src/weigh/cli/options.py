@@ -1,4 +1,4 @@
-"""What the options mean."""
+"""Options and arguments that several commands share, and how their values are read."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import click
 if TYPE_CHECKING:
     ParamType = click.ParamType[Any]
 else:
-    ParamType = click.ParamType  # which is generic from click 8.4 on
+    ParamType = click.ParamType  # generic from click 8.4 on
 
 
 class Bins(ParamType):
-    """A rule, a number of quantile bins, or a model file whose cut points are taken."""
+    """A binning rule, a number of quantile bins, or a model file whose cut points are used."""
 
     name = "mdl|fine|optimal|N|MODEL"
 
@@ -29,7 +29,7 @@ class Bins(ParamType):
 
 
 class Smoothing(ParamType):
-    """Rows added to every level, or one over the number of rows."""
+    """A pseudo-count for every level: a number, or 1/n with n the number of rows."""
 
     name = "S|1/n"
 
@@ -49,12 +49,12 @@ DIALECT = "weigh.dialect"
 
 
 def _note(ctx: click.Context, param: click.Parameter, value: Any) -> None:
-    """Keep how files are written for whatever reads them in this command."""
+    """Store the format of text files in the context, for all reading in this command."""
     ctx.meta.setdefault(DIALECT, {})[param.name] = "\t" if value in ("\\t", "tab") else value
 
 
 def reading_options(command: Any) -> Any:
-    """The options that say how text files are written."""
+    """Add the options for the format of text files."""
     told: dict[str, Any] = {"expose_value": False, "callback": _note}
     for option in (
         click.option(
@@ -85,13 +85,13 @@ def reading_options(command: Any) -> Any:
 
 
 def dialect_of_command() -> dict[str, Any]:
-    """How the files of this command are written, as keywords of `read_file` and `scan`."""
+    """The format of this command's text files, as keywords of `read_file` and `scan`."""
     ctx = click.get_current_context(silent=True)
     return {} if ctx is None else dict(ctx.meta.get(DIALECT, {}))
 
 
 def read_times(given: str | None) -> list[float] | None:
-    """The numbers of a list such as 365,730."""
+    """The numbers in a text such as 365,730."""
     if given is None:
         return None
     try:
@@ -101,7 +101,7 @@ def read_times(given: str | None) -> list[float] | None:
 
 
 def data_argument(command: Any) -> Any:
-    """The table to read, with the options that say how it is written."""
+    """Add the argument DATA and the options for the format of text files."""
     return click.argument("data", metavar="DATA")(reading_options(command))
 
 
@@ -202,14 +202,14 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON."
 
 
 def holdout_options(command: Any) -> Any:
-    """The options that say which rows are held out."""
+    """Add the options for hold-out rows."""
     for option in reversed(HOLDOUT):
         command = option(command)
     return command
 
 
 def read_parameters(texts: tuple[str, ...], model: Any) -> dict[str, Any]:
-    """What --set gives; an option and --set for the same thing is a slip."""
+    """The parameters given by --set; an error if an option sets the same parameter."""
     chosen = dict(read_parameter(text, model) for text in texts)
     context = click.get_current_context()
     for option in context.command.params:
@@ -222,7 +222,7 @@ def read_parameters(texts: tuple[str, ...], model: Any) -> dict[str, Any]:
 
 
 def read_parameter(text: str, model: Any) -> tuple[str, Any]:
-    """NAME=VALUE, the value as JSON, or as Python has it, where it is that."""
+    """Read NAME=VALUE; the value is parsed as JSON or a Python constant, else kept as text."""
     name, equals, value = text.partition("=")
     if not equals or name not in model.get_params():
         known = ", ".join(model.get_params())

@@ -173,7 +173,7 @@ TABLE_OPTIONS = {
     "closed": "--closed",
     "special": "--special-values",
 }
-"""Parameters of `weigh scorecard` that a model, which is fitted already, does not take."""
+"""Options of `weigh scorecard` that apply to a table only, because a model is already fitted."""
 
 
 def _refuse_table_options(source: str) -> None:
@@ -212,7 +212,7 @@ TRENDS = {"up": 1, "down": -1, "free": 0}
 
 
 def _read_trends(pairs: tuple[tuple[str, str], ...], rises: bool) -> dict[str, int]:
-    """Trends of points by column; `rises` says that points favour the second class."""
+    """The trends by column; signs are reversed unless points favour the second class (`rises`)."""
     for name, trend in name_once(pairs, "--monotone").items():
         if trend not in TRENDS:
             raise click.UsageError(f"--monotone {name} {trend}: give up, down or free")

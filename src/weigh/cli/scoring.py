@@ -1,4 +1,4 @@
-"""The commands that say what a model makes of rows. Each imports what it needs when it runs."""
+"""The commands that score and explain rows. Each imports what it needs when it runs."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def explain(
 
 
 def _check_time(model: Any, time: float | None, reasons: int | None, labels: str | None) -> None:
-    """Refuse a time for other models, and names for a survival model, whose sheet takes none."""
+    """Raise an error for --time without a survival model, and for --labels with one."""
     survival = hasattr(model, "predict_survival")
     if time is not None and (reasons is not None or not survival):
         raise click.UsageError("--time explains one row of a survival model")
@@ -201,7 +201,7 @@ def write_reasons(
     output: str,
     spreadsheet: bool,
 ) -> None:
-    """The heaviest features of every row, as a table in a file."""
+    """Write the features with the largest weights of every row, as a table."""
     from weigh.scoring import score_parts, write_scores
 
     kept = tuple(check_column(table, name) for name in keep)
@@ -212,7 +212,7 @@ def write_reasons(
 
 
 def _reason_columns(model: Any, n: int, pos_label: str | None, only: str | None) -> Columns:
-    """What `weigh explain --reasons` says of rows: what weighs most, or costs most points."""
+    """A function that gives the reasons of rows as columns: the largest weights or costs."""
     from weigh.sheet import reason_columns
 
     label = find_class(model, pos_label)
@@ -222,12 +222,12 @@ def _reason_columns(model: Any, n: int, pos_label: str | None, only: str | None)
 def _explain_row(
     model: Any, row: Any, pos_label: str | None, against: str | None, labels: Any = None
 ) -> Any:
-    """The balance sheet of a row, or its path; classes are named as they are shown."""
+    """The balance sheet of a row, or its path in a tree, for classes by display name."""
     named = hasattr(model, "classes_")
     chosen = [find_class(model, text) if named else text for text in (pos_label, against)]
     if labels is not None:
         from weigh.evidence import evidence_of
 
-        evidence_of(model)  # what has no table says so
+        evidence_of(model)  # an error for models without tables
         return model.balance_sheet(row, *chosen, labels=labels)
     return model._explain_case(row, *chosen)

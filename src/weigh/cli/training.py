@@ -1,4 +1,4 @@
-"""What `weigh fit` decides: classes or a number, its learner, hold-out rows, and checkpoints."""
+"""The decisions of `weigh fit`: classes or a number, learner, hold-out rows, checkpoints."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SURVIVAL = "EducatedSurvival"
 def read_outcome(
     target: str | None, event: str | None, duration: str | None, entry: str | None
 ) -> str | tuple[str, ...]:
-    """What is to be predicted: one column, or event, duration and, where it is given, entry."""
+    """The columns to predict: the target, or event, duration and (if given) entry."""
     if target is not None:
         if event or duration or entry:
             raise click.UsageError(
@@ -41,7 +41,7 @@ def read_outcome(
 def check_survival(
     held: HeldOut, weight: str | None, entry: str | None, summary: bool, checkpoint: str | None
 ) -> None:
-    """Refuse before a fit what a survival model or its evaluation does not take."""
+    """Raise an error, before the fit, for options that survival models do not support."""
     if held.rest is not None and (weight or entry):
         given = "--weight" if weight else "--entry"
         raise click.UsageError(
@@ -54,7 +54,7 @@ def check_survival(
 
 
 def choose_learner(learner: str, task: str, table: Any, target: Any) -> str:
-    """The learner for the task; the flagship takes a number of many values as a regression."""
+    """The learner for the task; a numeric target with many values is a regression by default."""
     from weigh.store import learners
 
     if isinstance(target, tuple):
@@ -89,7 +89,7 @@ def choose_learner(learner: str, task: str, table: Any, target: Any) -> str:
 
 
 def count_numbers(table: Any, target: str) -> int:
-    """How many different numbers a column holds; 0 of one that is no number, or read in batches."""
+    """The number of distinct numbers in a column; 0 if it is not numeric, or read in batches."""
     import numpy as np
 
     from weigh.frames import Numbers, read
@@ -108,7 +108,7 @@ def count_numbers(table: Any, target: str) -> int:
 def make_model(
     learner: str, options: dict[str, Any], own: tuple[str, ...], recalibrate: str | None
 ) -> Any:
-    """The estimator that the options of `weigh fit` ask for; `own` is what --set gives."""
+    """The estimator for the options of `weigh fit`; `own` are the values of --set."""
     import weigh
     from weigh.store import learners
 
@@ -128,7 +128,7 @@ def make_model(
 
 
 def _known_parameters(kind: Any, given: dict[str, Any], learner: str) -> dict[str, Any]:
-    """The options that a learner has; one that it does not have is refused, unless it is usual."""
+    """The options that a learner has; others are an error, except the default of --smoothing."""
     known = kind._get_param_names()
     for name, value in given.items():
         if name not in known and (name, value) != ("smoothing", 1.0):
@@ -138,7 +138,7 @@ def _known_parameters(kind: Any, given: dict[str, Any], learner: str) -> dict[st
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Training rows, hold-out rows (None where there are none), and how they were chosen."""
+    """Training rows, hold-out rows (None if there are none), and how they were chosen."""
 
     train: Any
     rest: Any = None
@@ -146,11 +146,11 @@ class HeldOut:
 
     @property
     def n_rows(self) -> int:
-        """How many rows were held out."""
+        """The number of hold-out rows."""
         return 0 if self.rest is None else count_rows(self.rest)
 
     def say(self) -> None:
-        """Say how many rows were held out, and how."""
+        """Print how many rows were held out, and how they were chosen."""
         n, total = self.n_rows, self.n_rows + count_rows(self.train)
         say(f"Hold-out: {n:,} of {total:,} rows ({n / total:.0%}), {self.how}.")
 
@@ -163,7 +163,7 @@ def hold_out(
     holdout_time: str | None,
     rows: Any = None,
 ) -> HeldOut:
-    """Set hold-out rows apart; `rows`, where given, is the same table read in another way."""
+    """Split off hold-out rows; they are taken from `rows`, if given: the table read as text."""
     columns = [name for name in (holdout_by, holdout_time) if name is not None]
     if holdout is None:
         if columns:
@@ -192,7 +192,7 @@ def hold_out(
 
 
 def read_exposure(model: Any, exposure: str | None) -> dict[str, Any]:
-    """What --exposure gives to a fit or a prediction; a model without one refuses it.
+    """The exposure as a keyword of fit or predict; an error for models that take none.
 
     A fit takes a column, a prediction a column or a number.
     """
@@ -218,7 +218,7 @@ def judge(
     to_stderr: bool,
     exposure: str | None = None,
 ) -> None:
-    """Print what an evaluation on the hold-out rows finds."""
+    """Evaluate the model on the hold-out rows and print the findings."""
     import weigh
 
     found = weigh.evaluate(model, held.rest, target, sample_weight=weight, exposure=exposure)
@@ -227,15 +227,15 @@ def judge(
 
 
 class _Nothing:
-    """Nothing was kept."""
+    """A checkpoint that stores nothing."""
 
     def clear(self) -> None:
-        """Nothing to remove."""
+        """Do nothing."""
 
 
 @contextmanager
 def keep_passes(folder: str | None, data: str, model: Any, about: list[Any]) -> Iterator[Any]:
-    """Keep in a folder what each pass of a fit finds, and say what was found there."""
+    """Store the result of each pass of a fit in a folder, and report how many were reused."""
     if folder is None:
         yield _Nothing()
         return
@@ -254,7 +254,7 @@ def keep_passes(folder: str | None, data: str, model: Any, about: list[Any]) -> 
 
 
 def fingerprint(data: str) -> list[tuple[str, int, int]]:
-    """The names, sizes and times of the files that make a table."""
+    """The names, sizes and modification times of the files of a table."""
     if data == "-":
         raise ValueError("--checkpoint does not work with standard input; write the data to a file")
     paths = [data] if os.path.exists(data) else sorted(glob(data, recursive=True))
@@ -269,7 +269,7 @@ def _files(path: str) -> list[str]:
 
 
 def trace(model: Any, data: str, table: Any, target: str, held_out: int = 0) -> Any:
-    """Where a model comes from: what its fit recorded, and its files by name and hash."""
+    """The provenance of a model: what its fit recorded, and its files by name and hash."""
     from weigh.evidence import hash_files, record
     from weigh.frames import read
 
