@@ -65,7 +65,8 @@ def take_classing(options: dict[str, Any], table: Any, apart: set[str | None]) -
     for name in by_name:
         check_column(table, name)
     bins: Any = {name: _type_like(table, name, found) for name, found in by_name.items()}
-    if closed == "left" and not (rest is None and path is not None):  # as in their file
+    # bins of --read-bins are closed as in their file
+    if closed == "left" and not (rest is None and path is not None):
         rest = _close_left(rest)
     if bins and rest is not None:
         names = [name for name in column_names(table) if name not in apart]
