@@ -539,7 +539,7 @@ def test_evaluate_sets_a_class_against_the_rest(flowers, tmp_path):
     ("words", "told"),
     [
         (["--pos-label", "Maybe"], "--pos-label 'Maybe' is not among the classes"),
-        (["--target", "Class"], "--target holds '1st', which is not among the classes"),
+        (["--target", "Class"], "--target 'Class' is a feature of the model"),
         (["--target", "Nope"], "--target names the column 'Nope'"),
         (["--by", "Nope"], "--by names the column 'Nope'"),
         (["--weight", "Nope"], "--weight names the column 'Nope'"),
@@ -731,7 +731,7 @@ BAD_TABLES = {
     "fractions as labels": ("a,outcome\n1,0.5\n2,1.5\n", "outcome"),
     "dates": ("when,outcome\n2020-01-01,1\n2020-01-02,0\n", "'when'"),
     "a name twice": ("twice,twice,outcome\n1,2,x\n2,3,z\n", "'twice'"),
-    "no rows": ("a,outcome\n", "empty"),
+    "no rows": ("a,outcome\n", "rows below it"),
     "no features": ("outcome\n1\n0\n", "feature"),
     "no text": ("", "table.csv"),
     "ragged rows": ("a,outcome\n1,x\n2\n", "table.csv"),

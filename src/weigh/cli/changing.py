@@ -175,7 +175,7 @@ def _hint_at_card(small: Any, output: str) -> None:
 
     bad, _ = small.classes_.tolist()
     if not small.point_:
-        say("All points are 0: these features tell nothing of the classes.")
+        say("All points are 0: these features do not separate the classes.")
         return
     say(f"One point is {small.point_:.2g} nats.")
     scale = f"--points-to-double {log(2) / small.point_!r} --base-score 0"
@@ -275,7 +275,7 @@ def recalibrate(
     "--half-life",
     type=click.FloatRange(0, min_open=True),
     metavar="ROWS",
-    help="Halve the weight of the old rows for every so many new ones (default: no forgetting).",
+    help="Old rows lose half their weight for each ROWS new ones (default: they lose none).",
 )
 @output_option
 def update(
@@ -288,8 +288,8 @@ def update(
 ) -> None:
     """Add new rows to a model, without the old ones.
 
-    The counts of EvidenceNB add up. For EducatedNB, `weigh fit --summary` keeps a summary of its
-    rows beside the model; this command writes a new one beside the new model.
+    EvidenceNB needs only its model. EducatedNB also needs the summary of its rows, which `weigh
+    fit --summary` writes beside the model. A new summary is written beside the new model.
 
     Example: weigh update model.json new.csv --target Survived --half-life 50000 -o next.json
     """

@@ -115,8 +115,8 @@ def demo(save: str | None) -> None:
     type=click.Choice(["auto", "classification", "regression"]),
     default="auto",
     show_default=True,
-    help="Kind of the target. auto: a number with more than 20 values is a regression (learner "
-    "educated).",
+    help="Kind of the target. auto: numbers with more than 20 distinct values are a regression "
+    "(learner educated only).",
 )
 @weight_option
 @exposure_option
@@ -126,8 +126,9 @@ def demo(save: str | None) -> None:
     "--bins",
     type=BINS,
     metavar="mdl|fine|optimal|N|MODEL",
-    help="Binning of numeric columns: MDL, fine, the largest information value, N quantile bins, "
-    "or the cut points of a model file (default: the learner's).",
+    help="Binning of numeric columns. mdl: supervised; fine: many bins; optimal: largest "
+    "information value; N: quantile bins; MODEL: cut points of a model file (default: the "
+    "learner's).",
 )
 @classing_options
 @click.option(

@@ -118,7 +118,7 @@ def compare(
     metavar="TRAIN REST",
     help="Files for the training rows and the hold-out rows (CSV, TSV or Parquet).",
 )
-@click.option("--target", metavar="COL", help="Column of classes: each gives the same share.")
+@click.option("--target", metavar="COL", help="Column of classes, for a stratified split.")
 @holdout_options
 def split(data: str, outputs: tuple[str, str], target: str | None, **asked: Any) -> None:
     """Split a table into training rows and hold-out rows.

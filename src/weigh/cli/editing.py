@@ -100,9 +100,9 @@ def edit(
 
     The page shows at once what each change does. A scorecard shows points.
 
-    DATA are the rows to judge changes by: use hold-out rows. Only this machine can reach the page,
-    and only with the address that is printed. Ctrl-C ends it; accepted changes that were not saved
-    are in a draft, which the same command continues.
+    Changes are judged by the rows of DATA: use hold-out rows. Only this machine can reach the page,
+    and only with the printed address. Ctrl-C ends the program. Accepted changes that were not saved
+    stay in a draft: run the same command again to continue.
 
     Example: weigh edit model.json rest.csv --target Survived --train train.csv -o edited.json
     """

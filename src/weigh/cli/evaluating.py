@@ -47,7 +47,7 @@ from weigh.cli.training import read_exposure
 @target_option
 @by_option
 @cost_option
-@click.option("--train", metavar="DATA", help="Training rows, shown beside the others.")
+@click.option("--train", metavar="DATA", help="Training rows, evaluated for comparison.")
 @profit_option
 @score_option
 @click.option("--tables", metavar="FOLDER", help="Also write the score tables as CSV (scorecards).")
@@ -76,13 +76,16 @@ def evaluate(
 ) -> None:
     """Evaluate a model on hold-out rows.
 
-    Prints loss, ranking, calibration, lift, error rates and costs by threshold. Without --target,
-    the command takes the one column that is not a feature and holds the model's classes. A
-    scorecard also has a cut-off table and a gains table. A survival model has concordance, Brier
-    score and calibration over time; event and duration are the columns of its fit unless named.
-    A regression has errors and calibration, and with --by the ratio of observed to estimated in
-    each group, per unit of exposure if the model has one. With --by, a survival model has observed
-    and expected events of each group.
+    Classes: loss, ranking, calibration, lift, error rates and costs by threshold. A scorecard also
+    has a cut-off table and a gains table.
+
+    Numbers: errors and calibration. --by adds the ratio of observed to estimated in each group, per
+    unit of exposure if the model has one.
+
+    Survival: concordance, Brier score and calibration over time. --by adds observed and expected
+    events of each group. The default of --event and --duration is the columns of the fit.
+
+    Without --target, the target is the only column that is no feature and has the model's classes.
 
     Example: weigh evaluate model.json people.csv --target Survived --by Class
 
@@ -184,7 +187,7 @@ def _score_tables(
 @class_option
 @weight_option
 @exposure_option
-@click.option("-o", "--output", metavar="FILE.html", help="Also write the page as HTML.")
+@click.option("-o", "--output", metavar="FILE.html", help="Also write the result as an HTML page.")
 @json_option
 def challenge(
     old: str,

@@ -45,7 +45,7 @@ from weigh.cli.options import model_argument
 def export(model: str, to: str, output: str, **options: Any) -> None:
     """Export a model to SQL, Excel, PMML, ONNX or Python.
 
-    MODEL may be a scorecard's file too.
+    MODEL is the file of a model or of a scorecard.
 
     Example: weigh export model.json --to sql --dialect duckdb -o score.sql
     """
@@ -128,10 +128,10 @@ def check(exported: str, model: str, dialect: str | None) -> None:
 
     The file is run on test rows that cover every level and boundary.
 
-    It uses what is installed: DuckDB or SQLite, onnxruntime, pypmml with Java, LibreOffice (about a
-    minute for a workbook). Of SQL only a single SELECT is run, which reaches no file. A Python file
-    is executed: check only files that you trust. The exit code is 1 if a number differs by more
-    than 1e-9.
+    SQL needs DuckDB or SQLite, ONNX onnxruntime, PMML pypmml with Java, and a workbook LibreOffice
+    (about a minute). SQL is run only if it is a single SELECT, without access to files. Python
+    files are executed: check only files that you trust. The exit code is 1 if a number differs by
+    more than 1e-9.
 
     Example: weigh check score.sql model.json
     """

@@ -45,11 +45,17 @@ row_option = click.option("--row", default=0, show_default=True, help="Which row
     "--cut-off",
     type=float,
     metavar="P|SCORE",
-    help="The lowest probability of the class (MODEL is a model) or score (MODEL is a card) that "
-    "is accepted (default: even odds).",
+    help="Lowest accepted probability of the positive class, or lowest accepted score of a "
+    "scorecard (default: even odds).",
 )
 @class_option
-@click.option("-n", default=3, show_default=True, type=click.IntRange(1), help="Levers to list.")
+@click.option(
+    "-n",
+    default=3,
+    show_default=True,
+    type=click.IntRange(1),
+    help="Maximum number of changes to list.",
+)
 @json_option
 def levers(
     model: str,

@@ -59,12 +59,12 @@ DRIFTED = 3
 @click.option(
     "--reference",
     metavar="DATA",
-    help="Training or hold-out rows: adds the PSI of the totals against theirs.",
+    help="Training or hold-out rows. Adds the PSI of the totals, relative to these rows.",
 )
 @exposure_option
 @event_option
 @duration_option
-@click.option("-o", "--output", metavar="FILE.html", help="Also write the page as HTML.")
+@click.option("-o", "--output", metavar="FILE.html", help="Also write the result as an HTML page.")
 @json_option
 @click.pass_context
 def drift(
@@ -85,18 +85,19 @@ def drift(
 ) -> None:
     """Compare new rows with the training rows of a model.
 
-    The training rows are not needed: the model has their counts. With --target, calibration and
-    weights are checked, too; for a regression, the mean, the slope and the deviance. For a survival
-    model, the events of the rows are compared with those expected, over time. --event and
-    --duration name their columns, if these are not those of the fit.
+    The training rows are not needed, because the model has their counts.
+
+    With --target, calibration and weights are checked, too. For a regression, these are the mean,
+    the slope and the deviance. For a survival model, observed events are compared with expected
+    ones over time. Name their columns with --event and --duration if they differ from the fit's.
 
     Example: weigh drift model.json new.csv --fail-on warning
 
-    Several files, such as months, are compared one by one. The page has a panel for each check.
+    Several files, such as one per month, are checked one by one. -o draws each check over time.
 
     Example: weigh drift model.json may.csv june.csv july.csv -o drift.html
 
-    A service counts the rows that it scores: curl 127.0.0.1:8000/metrics > metrics.txt
+    `weigh serve` counts the rows that it scores: curl 127.0.0.1:8000/metrics > metrics.txt
 
     Example: weigh drift model.json --metrics metrics.txt
     """

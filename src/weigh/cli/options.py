@@ -110,8 +110,8 @@ weight_option = click.option("--weight", metavar="COL", help="Column of row weig
 exposure_option = click.option(
     "--exposure",
     metavar="COL",
-    help="Exposure in a log-link regression: a column, or a number, that multiplies its estimates "
-    "(default: the column of the fit).",
+    help="Exposure for a regression with a log link: a column or a number. Estimates are "
+    "multiplied by it (default: the exposure of the fit).",
 )
 drop_option = click.option(
     "--drop", multiple=True, metavar="COL", help="A column to leave out (repeatable)."
@@ -131,18 +131,18 @@ target_option = click.option(
 event_option = click.option(
     "--event",
     metavar="COL",
-    help="Survival: column that is 1 or yes if the event came, else 0 or no.",
+    help="Survival: column with 1 or yes if the event happened, else 0 or no.",
 )
 duration_option = click.option(
     "--duration",
     metavar="COL",
-    help="Survival: column of the time to the event, or to the end of observation.",
+    help="Survival: column with the time to the event or to the end of observation.",
 )
 times_option = click.option(
     "--times",
     metavar="T,T",
     callback=lambda ctx, param, given: read_times(given),
-    help="Survival: give the probabilities at these times, such as 365,730.",
+    help="Survival: times at which to give probabilities, such as 365,730.",
 )
 by_option = click.option("--by", metavar="COL", help="Also measure each group of this column.")
 cost_option = click.option(
@@ -162,23 +162,23 @@ class_option = click.option(
 labels_option = click.option(
     "--labels",
     metavar="FILE",
-    help="A JSON file of columns, levels, classes and outcomes in your words.",
+    help="JSON file with the names to show for columns, levels, classes and outcomes.",
 )
 adverse_option = click.option(
-    "--adverse", metavar="CLASS", help="The class that is shown in red (default: none)."
+    "--adverse", metavar="CLASS", help="The bad class, shown in red (default: none)."
 )
 profit_option = click.option(
     "--profit",
     nargs=2,
     type=float,
     metavar="GOOD BAD",
-    help="What an approved good and bad case bring, such as 100 -900 (scorecards).",
+    help="Scorecards: profit of an approved good case and of a bad one, such as 100 -900.",
 )
 score_option = click.option(
     "--cut-off",
     type=float,
     metavar="SCORE",
-    help="Lowest score approved: compares approval rates of the groups of --by (scorecards).",
+    help="Scorecards: lowest approved score. Compares the approval rates of the groups of --by.",
 )
 HOLDOUT = (
     click.option(

@@ -56,14 +56,14 @@ from weigh.cli.training import read_exposure
     "--cut-off",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     metavar="P",
-    help="Probability above which the page shows the first decision.",
+    help="Probability above which the page shows the decision ABOVE.",
 )
 @click.option(
     "--decision",
     "decisions",
     nargs=2,
     metavar="ABOVE BELOW",
-    help="What to do above the cut-off, and otherwise (default: above, not above).",
+    help="Texts to show above and below the cut-off (default: above, not above).",
 )
 @click.option("--title", help="Heading of the page.")
 def calculator(
@@ -149,8 +149,8 @@ def report(
 
     Use rows that the model was not fitted to.
 
-    The page has weights with bars and intervals, measures, charts, thresholds and costs, groups, a
-    few rows explained, and the exact formula. It loads nothing and runs no script.
+    The page has weights with intervals, measures of performance, charts, costs by threshold,
+    groups, some rows explained, and the exact formula. It works offline and runs no script.
 
     Example: weigh report model.json people.csv --target Survived -o report.html
 
@@ -210,22 +210,22 @@ def report(
     type=click.IntRange(1),
     default=1000,
     show_default=True,
-    help="Most rows in a request.",
+    help="Maximum number of rows in a request.",
 )
 @click.option(
     "--most-bytes",
     type=click.IntRange(1),
     default=1 << 20,
     show_default=True,
-    help="Most bytes in a request.",
+    help="Maximum size of a request in bytes.",
 )
 @click.option(
     "--allow-host",
     "allow_hosts",
     multiple=True,
     metavar="NAME",
-    help="Host name that requests may be addressed to, beside localhost and addresses in numbers; "
-    "* allows every name. Repeat it for several names.",
+    help="Host name that requests may use, such as scores.example.org; * allows all. localhost and "
+    "IP addresses are always allowed (repeatable).",
 )
 @click.option(
     "--workers",
@@ -241,9 +241,9 @@ def serve(model: str, **options: Any) -> None:
     The API has /score, /explain, /model, /metrics, /healthz, /readyz and /docs. /metrics counts
     the scored rows by level, for Prometheus and for `weigh drift --metrics`.
 
-    Only this machine can reach it unless --host says otherwise. A model file that is replaced is
-    loaded while the old model serves; SIGHUP loads it at once. The log, one JSON object a line,
-    goes to standard error.
+    Only this machine can reach it unless --host says otherwise. If the model file is replaced, the
+    new model is loaded while the old one still answers. SIGHUP reloads at once. The log goes to
+    standard error, one JSON object per line.
 
     Example: weigh serve model.json --port 8000
     """

@@ -37,7 +37,7 @@ from weigh.progress import show_progress
 @click.option("-o", "--output", required=True, metavar="FILE", help="The card to write (JSON).")
 @click.option("--target", metavar="COL", help="The column to predict (needed with DATA).")
 @click.option(
-    "--adverse", required=True, metavar="CLASS", help="The class that low scores stand for."
+    "--adverse", required=True, metavar="CLASS", help="The bad class, which gets low scores."
 )
 @click.option(
     "--points-to-double",
@@ -65,7 +65,7 @@ from weigh.progress import show_progress
     type=click.IntRange(3),
     default=6,
     show_default=True,
-    help="Bins or categories of a feature at most (with DATA).",
+    help="Maximum number of bins or categories of a feature (with DATA).",
 )
 @click.option(
     "--bins",
@@ -82,7 +82,7 @@ from weigh.progress import show_progress
     nargs=2,
     multiple=True,
     metavar="COL up|down|free",
-    help="Whether points rise or fall with a column (default: as the data say; with DATA).",
+    help="Direction of the points as a column rises (default: chosen from the data; with DATA).",
 )
 @click.option(
     "--base",

@@ -63,9 +63,9 @@ def score(
 ) -> None:
     """Predict every row of a table.
 
-    The output has the class, the total weight of evidence and the probabilities. A model of a
-    number gives the estimate and its interval. A survival model gives the median time, the risk,
-    and with --times the probability of survival to each.
+    The output has the class, the total weight of evidence and the probabilities. A regression gives
+    the estimate and its interval. A survival model gives the median time and the risk, and with
+    --times the probability of survival to each time.
 
     A file larger than 256 MiB, a folder or a glob is read and written batch by batch. An output
     without an ending is a folder of Parquet files.

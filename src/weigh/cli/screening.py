@@ -44,20 +44,26 @@ from weigh.cli.options import (
     help="Binning of numeric columns, as in weigh fit.",
 )
 @classing_options
-@click.option("--min-iv", type=float, default=0.02, show_default=True, help="Least IV kept.")
+@click.option(
+    "--min-iv",
+    type=float,
+    default=0.02,
+    show_default=True,
+    help="Leave out columns with a lower IV.",
+)
 @click.option(
     "--max-missing",
     type=float,
     default=0.95,
     show_default=True,
-    help="Largest share of missing values kept.",
+    help="Leave out columns with a larger share of missing values.",
 )
 @click.option(
     "--max-correlation",
     type=float,
     default=0.9,
     show_default=True,
-    help="Largest correlation of WoE with a column kept before.",
+    help="Leave out columns whose WoE correlates more with a column of larger IV.",
 )
 @drop_option
 @categorical_option
@@ -77,8 +83,8 @@ def screen(
 ) -> None:
     """Describe each column before a fit: IV, missing, correlation.
 
-    Prints one line per column, the largest information value first, and why columns would be left
-    out. Dates have no levels: they are left out, with what to do.
+    Prints one line per column, sorted by information value, and the reason if a column should be
+    left out. Dates are always left out; the line says what to use instead.
 
     Example: weigh screen loans.csv --target class --adverse bad -o columns.csv
     """

@@ -72,7 +72,7 @@ class ScoredDisplay(Display):
         ax : matplotlib Axes, optional
             Where to draw.
         **choice
-            What the display's class takes besides.
+            Other parameters of the display's class.
         """
         question = Question.of_model(model, pos_label)
         pos_label = question.pos_label
@@ -115,7 +115,7 @@ class ScoredDisplay(Display):
         ax : matplotlib Axes, optional
             Where to draw.
         **choice
-            What the display's class takes besides.
+            Other parameters of the display's class.
         """
         scored = Scored.read(y_true, y_prob, sample_weight, pos_label)
         return cls(scored, name=name, pos_label=pos_label, **choice).plot(ax=ax)
