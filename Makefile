@@ -1,6 +1,7 @@
 # make demo      set up and see what a model looks like
 # make test      set up, lint, and run every test
 # make test-fast the same without tests that need system programs
+# make coverage  the fast tests, and the share of the lines that they run, by module
 # make test-oldest the tests with the oldest dependencies that are declared (TESTS=tests/engines/test_frames.py for some)
 # make test-kernels the numerical tests with each kernel of linear algebra that the processor can run
 # make fuzz      20,000 model files, 5,000 CSV files and 10,000 requests that were changed at random
@@ -27,7 +28,7 @@ PYTHONS ?= $(foreach version,3.11 3.12 3.13 3.14,$(shell python$(version) --vers
 KERNELS := $(shell grep -qw avx512f /proc/cpuinfo && echo SkylakeX) $(shell grep -qw avx2 /proc/cpuinfo && echo Haswell) \
   $(shell grep -qw avx /proc/cpuinfo && echo Sandybridge) Nehalem Prescott
 
-.PHONY: demo test test-fast test-oldest test-kernels fuzz lint warm docs wheel bench bench-rivals bench-scale pictures quality clean
+.PHONY: demo test test-fast coverage test-oldest test-kernels fuzz lint warm docs wheel bench bench-rivals bench-scale pictures quality clean
 
 ROWS ?= 5e7
 
@@ -41,6 +42,10 @@ test: .venv/system
 
 test-fast: lint
 	$(PYTEST) -m "not system"
+
+# Lines of compiled kernels and of commands that tests start as processes count as not run.
+coverage: .venv/test
+	$(PYTEST) -m "not system" --cov=weigh --cov-report=term:skip-covered $(TESTS)
 
 test-kernels: .venv/system
 	for kernel in $(KERNELS); do echo "OPENBLAS_CORETYPE=$$kernel"; \
