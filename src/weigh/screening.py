@@ -10,7 +10,7 @@ import numpy as np
 
 from weigh.bins import label
 from weigh.errors import ColumnError
-from weigh.evidence import Evidence, FeatureTable, weigh_halves
+from weigh.evidence import Evidence, FeatureTable, plain_woe
 from weigh.frames import (
     NOT_KNOWN,
     Codes,
@@ -337,7 +337,7 @@ def find_alike(evidence: Evidence, X: Any, limit: float = 0.9) -> list[tuple[str
     columns = []
     for part in evidence:
         placed = part.feature.read(table)
-        columns.append(np.append(weigh_halves(part.counts), 0.0)[placed.levels[placed.codes]])
+        columns.append(np.append(plain_woe(part.counts), 0.0)[placed.levels[placed.codes]])
     found = _correlate(np.column_stack(columns)) if columns else np.zeros((0, 0))
     pairs = zip(*np.nonzero(np.triu(np.abs(found), 1) > limit), strict=True)
     alike = [(evidence.names[i], evidence.names[j], float(found[i, j])) for i, j in pairs]

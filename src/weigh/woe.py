@@ -16,9 +16,9 @@ from weigh.evidence import (
     Evidence,
     FeatureTable,
     flip,
+    plain_shares,
+    plain_woe,
     share_counts,
-    share_halves,
-    weigh_halves,
     weigh_tally,
 )
 from weigh.frames import Floats, build
@@ -185,13 +185,13 @@ class WeightOfEvidence(TransformerMixin, TableEstimator):
 
 def _weigh_plainly(table: FeatureTable) -> FeatureTable:
     """Weights of plain frequencies; levels without rows of a class get half a row of each."""
-    return replace(table, by_class=weigh_halves(table.counts)[:, None], variances=None)
+    return replace(table, by_class=plain_woe(table.counts)[:, None], variances=None)
 
 
 def _shares(table: FeatureTable) -> Floats:
     """P(v|c) of every level and class, 0 of a level without rows."""
     plain = table.smoothing == 0
-    shares = share_halves(table.counts) if plain else share_counts(table, table.smoothing)
+    shares = plain_shares(table.counts) if plain else share_counts(table, table.smoothing)
     return np.where(table.counts.sum(axis=1, keepdims=True) > 0, shares, 0.0)
 
 

@@ -257,8 +257,8 @@ def slow_reasons(card, row):
         name = feature.labels[level] if level < len(feature.labels) else None
         text = card.level_texts.get(feature.name, {}).get(name, card.texts[feature.name])
         found.append((card.baselines()[j] - points, text))
-    dearest = sorted(found, key=lambda pair: -pair[0])
-    return [(text, cost) if cost > 0 else (None, 0.0) for cost, text in dearest]
+    costliest = sorted(found, key=lambda pair: -pair[0])
+    return [(text, cost) if cost > 0 else (None, 0.0) for cost, text in costliest]
 
 
 def test_a_level_may_have_a_text_of_its_own(worded):

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 from sklearn.base import clone
 
 import weigh
-from weigh.budget.levels import Shape, Ways, allot, choose_groups
+from weigh.budget.levels import Shape, Ways, allocate_levels, choose_groups
 from weigh.budget.points import find_points
 from weigh.budget.quadratic import Quadratic
 from weigh.budget.rows import Rows
@@ -85,15 +85,15 @@ def test_informative_features_are_kept(fitted):
     assert {"a", "c", "e"} <= {*small.evidence_["town"].levels[0].values}
 
 
-def near(fitted, taught=True):
+def near(fitted, at_optimum=True):
     model, X, y = fitted
     rows = Rows.read(model, X, y)
-    return Quadratic.at(model.evidence_, rows.sample, taught), rows
+    return Quadratic.at(model.evidence_, rows.sample, at_optimum), rows
 
 
 def test_the_quadratic_has_the_gradient_and_the_curvature_of_the_loss(fitted):
     model, X, y = fitted
-    quadratic, _ = near(fitted, taught=False)
+    quadratic, _ = near(fitted, at_optimum=False)
     evidence = model.evidence_
     weights = np.concatenate([evidence.prior_row, *(t.by_class[:, 0] for t in evidence)])
     codes = [p.levels[p.codes] for p in weigh.engine.place(evidence.read(X), evidence.features)]
@@ -156,7 +156,7 @@ def test_levels_are_allotted_as_the_best_of_all_allotments():
     groups = tuple(np.arange(4).clip(max=k) for k in range(4))
     ways = [Ways(np.sort(rng.exponential(size=4))[::-1], groups) for _ in range(4)]
     for total in range(2, 17):
-        sizes = allot(ways, total)
+        sizes = allocate_levels(ways, total)
         every = [s for s in product(range(1, 5), repeat=4) if sum(k for k in s if k > 1) <= total]
         costs = [sum(w.costs[k - 1] for w, k in zip(ways, s, strict=True)) for s in every]
         assert sum(k for k in sizes if k > 1) <= total

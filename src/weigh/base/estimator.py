@@ -249,7 +249,7 @@ class EvidenceClassifier(EvidenceModel, ABC):
 
     @abstractmethod
     def _learn(self, sample: Sample) -> Any:
-        """Turn a sample into Evidence, or into what `OnEvidence` describes."""
+        """Turn a sample into Evidence, or into what `DerivedModel` describes."""
 
     def _class_rate(self, classes: np.ndarray[Any, Any]) -> Floats | None:
         """The class probabilities that `class_prior` gives, if it does."""

@@ -33,10 +33,10 @@ from weigh.bins.labels import (
     Notation,
     are_binary,
     are_whole,
-    hold_lower_ends,
     label,
     printable,
     spell_number,
+    to_right_closed,
 )
 from weigh.bins.levels import Feature, Placed
 from weigh.bins.reading import read_bins
@@ -72,7 +72,6 @@ __all__ = [
     "find_codes",
     "finder",
     "fine_cuts",
-    "hold_lower_ends",
     "label",
     "mdl_cuts",
     "middles",
@@ -84,4 +83,5 @@ __all__ = [
     "refine",
     "sort_values",
     "spell_number",
+    "to_right_closed",
 ]

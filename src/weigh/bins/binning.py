@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from weigh.bins.cuts import Ordered, check_cuts, fill_places, midpoint
-from weigh.bins.labels import hold_lower_ends
+from weigh.bins.labels import to_right_closed
 from weigh.bins.optimal import TINY, Levels, Limits, best_levels, rank
 from weigh.frames import Floats, Integers
 
@@ -109,7 +109,7 @@ class Binning:
         """The given cut points, adjusted so that intervals include their upper limits."""
         if self.cuts is None:
             return None
-        return hold_lower_ends(self.cuts) if self.closed == "left" else (*self.cuts,)
+        return to_right_closed(self.cuts) if self.closed == "left" else (*self.cuts,)
 
     def cut(
         self, values: Floats, labels: Integers, weight: Floats | None, n_classes: int

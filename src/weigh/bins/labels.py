@@ -140,12 +140,12 @@ class Notation:
     def intervals(self, cuts: Sequence[float], left: bool = False) -> tuple[str, ...]:
         """Text of the intervals between cut points; `left` intervals include their lower limit.
 
-        >>> EXACT.intervals(hold_lower_ends((18.0, 65.0)), left=True)
+        >>> EXACT.intervals(to_right_closed((18.0, 65.0)), left=True)
         ('< 18.0', '[18.0, 65.0)', '>= 65.0')
         """
         if not cuts:
             return (ANY_NUMBER,)
-        texts = self.cuts(name_lower_ends(cuts) if left else cuts)
+        texts = self.cuts(to_left_closed(cuts) if left else cuts)
         between, ends = (self.between, (self.up_to, self.above))
         if left:
             between, ends = self.from_to, (self.below, self.least)
@@ -169,7 +169,7 @@ def hold_whole_numbers(cuts: Sequence[float]) -> bool:
     return near and all(floor(a) < floor(b) for a, b in pairwise(cuts))
 
 
-def hold_lower_ends(cuts: Sequence[float]) -> tuple[float, ...]:
+def to_right_closed(cuts: Sequence[float]) -> tuple[float, ...]:
     """Cut points for intervals that include their lower limit: the next float below each.
 
     x < cut is the same as x <= the largest float below the cut, so every rule can stay "x <= cut".
@@ -177,10 +177,10 @@ def hold_lower_ends(cuts: Sequence[float]) -> tuple[float, ...]:
     return tuple(nextafter(cut, -inf) for cut in cuts)
 
 
-def name_lower_ends(cuts: Sequence[float]) -> tuple[float, ...]:
-    """Inverse of `hold_lower_ends`: the cut points as the user gave them.
+def to_left_closed(cuts: Sequence[float]) -> tuple[float, ...]:
+    """Inverse of `to_right_closed`: the cut points as the user gave them.
 
-    >>> name_lower_ends(hold_lower_ends((-1.5, 0.0, 18.0)))
+    >>> to_left_closed(to_right_closed((-1.5, 0.0, 18.0)))
     (-1.5, 0.0, 18.0)
     """
     return tuple(nextafter(cut, inf) + 0.0 for cut in cuts)  # 0.0, not -0.0

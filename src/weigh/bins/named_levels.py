@@ -21,7 +21,7 @@ from weigh.bins.labels import (
     Notation,
     hold_whole_numbers,
     label,
-    name_lower_ends,
+    to_left_closed,
 )
 from weigh.frames import Value
 
@@ -56,7 +56,7 @@ class NamedLevels:
     @property
     def cut_points(self) -> tuple[float, ...]:
         """The cut points as labels show them; if `left`, the next floats above `cuts`."""
-        return name_lower_ends(self.cuts or ()) if self.left else self.cuts or ()
+        return to_left_closed(self.cuts or ()) if self.left else self.cuts or ()
 
     @cached_property
     def levels(self) -> tuple[Level, ...]:

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from scipy.special import logit
 
-from weigh.evidence import Evidence, OnEvidence
+from weigh.evidence import DerivedModel, Evidence
 from weigh.frames import Floats, Table
 from weigh.sheet import COVERAGE, EstimateSheet, Push, items_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Estimate(OnEvidence):
+class Estimate(DerivedModel):
     """Weights that raise or lower the estimate, and the curve from totals to estimates.
 
     `levels` are the log odds that the target is at or below each of `points`, before any feature is

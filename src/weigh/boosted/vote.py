@@ -10,14 +10,14 @@ import numpy as np
 
 from weigh import engine
 from weigh.boosted.tuning import Fit
-from weigh.evidence import Evidence, FeatureTable, OnEvidence, squeeze, weigh_tally
+from weigh.evidence import DerivedModel, Evidence, FeatureTable, squeeze, weigh_tally
 from weigh.frames import Floats, Table
 from weigh.pickling import by_fields
 from weigh.tally import Tally
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Vote(OnEvidence):
+class Vote(DerivedModel):
     """AdaBoost's own vote: ln h(x)/(1 - h(x)) = sum over rounds of ln beta_t (1 - 2 P_t(x)).
 
     `alphas` and `priors` have one row per class (one row if there are two classes) and one column

@@ -153,7 +153,7 @@ def choose_groups(
     for _ in range(ROUNDS):
         targets = [_target(quadratic, weights, span) for span in quadratic.spans]
         ways = [Ways.find(s, *target, most) for s, target in zip(shapes, targets, strict=True)]
-        sizes = allot(ways, total)
+        sizes = allocate_levels(ways, total)
         if not tried:
             tried.append([way.of_size(size) for way, size in zip(ways, sizes, strict=True)])
         found = []
@@ -192,7 +192,7 @@ def _spread(weights: Floats, spans: Sequence[slice], groups: Sequence[Integers])
     return np.hstack([weights[:, :1], *own])
 
 
-def allot(ways: Sequence[Ways], total: int | None) -> list[int]:
+def allocate_levels(ways: Sequence[Ways], total: int | None) -> list[int]:
     """Number of levels of each table with the lowest total cost, exactly, by dynamic programming.
 
     A table with one level has no effect and does not count in `total`.

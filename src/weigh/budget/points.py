@@ -39,7 +39,7 @@ def round_evidence(
 
     The tables named in `fixed` are only rounded, which keeps the order of their levels.
     """
-    quadratic = Quadratic.at(evidence, sample, taught=True)
+    quadratic = Quadratic.at(evidence, sample, at_optimum=True)
     loss, weights = quadratic.held[0], weights_of(evidence)[:, 0]
     across = loss[1:, 0] / loss[0, 0]
     curvature = loss[1:, 1:] - np.outer(across, loss[0, 1:])

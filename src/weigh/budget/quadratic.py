@@ -38,11 +38,11 @@ class Quadratic:
     spans: tuple[slice, ...]
 
     @classmethod
-    def at(cls, evidence: Evidence, sample: Sample, taught: bool = False) -> Quadratic:
+    def at(cls, evidence: Evidence, sample: Sample, at_optimum: bool = False) -> Quadratic:
         """Approximate the loss of a sample near a model.
 
-        If `taught`, the gradient is set to 0, as if the model had the lowest loss. Smaller models
-        then approximate this model, whose weights are shrunk, and not the unshrunk optimum.
+        If `at_optimum`, the gradient is set to 0, as if the model had the lowest loss. Smaller
+        models then approximate this model, whose weights are shrunk, and not the unshrunk optimum.
         """
         places = places_of(evidence, sample)
         weights, rows = weights_of(evidence), row_weights(sample)
@@ -56,7 +56,7 @@ class Quadratic:
             for k in range(n_totals):
                 hessian[k] += (design.T @ (design * found.curvature[:, k, None])).toarray()
                 slopes[k] += design.T @ found.slope[:, k]
-        right = np.einsum("kij,jk->ki", hessian, weights) - (0.0 if taught else slopes)
+        right = np.einsum("kij,jk->ki", hessian, weights) - (0.0 if at_optimum else slopes)
         ends = np.cumsum([1, *(len(table.levels) for table in evidence)]).tolist()
         return cls(hessian, right, tuple(slice(a, b) for a, b in pairwise(ends)))
 

@@ -48,7 +48,7 @@ class Ranking:
         """Fit all features that need at most `levels` levels, and remove one after the other."""
         bins = coarsen_tables(without_copies(usable(evidence, levels), rows), rows, levels)
         coarse = rows.fit([*bins], bins).evidence_
-        return cls(rows, levels, bins, coarse, _remove(coarse, rows, taught=True))
+        return cls(rows, levels, bins, coarse, _remove(coarse, rows, at_optimum=True))
 
     def best(self, most: int) -> tuple[str, ...]:
         """Best `most` features, in the order of the table."""
@@ -118,7 +118,7 @@ def _fits(feature: Any, levels: int) -> bool:
 
 def coarsen_tables(evidence: Evidence, rows: Rows, levels: int) -> dict[str, Any]:
     """Merge each table by itself into at most `levels` levels; return the parameter `bins`."""
-    quadratic, groups = Quadratic.at(evidence, rows.sample, taught=True), []
+    quadratic, groups = Quadratic.at(evidence, rows.sample, at_optimum=True), []
     for table, span in zip(evidence, quadratic.spans, strict=True):
         curvature = np.diagonal(quadratic.hessian, axis1=1, axis2=2)[:, span].mean(axis=0)
         ways = Ways.find(Shape.of(table.feature), table.by_class, curvature, levels)
@@ -126,8 +126,8 @@ def coarsen_tables(evidence: Evidence, rows: Rows, levels: int) -> dict[str, Any
     return list_all_bins(evidence.features, groups)
 
 
-def _remove(evidence: Evidence, rows: Rows, taught: bool = False) -> tuple[str, ...]:
-    order = Quadratic.at(evidence, rows.sample, taught).eliminate()
+def _remove(evidence: Evidence, rows: Rows, at_optimum: bool = False) -> tuple[str, ...]:
+    order = Quadratic.at(evidence, rows.sample, at_optimum).eliminate()
     return tuple(evidence.tables[j].name for j in order)
 
 
@@ -273,7 +273,7 @@ def choose_features(
 def choose_bins(rows: Rows, evidence: Evidence, budget: Budget) -> dict[str, Any]:
     """Choose the levels of each feature, as the parameter `bins`; omit features with one level."""
     evidence = usable(evidence, budget.levels)
-    quadratic = Quadratic.at(evidence, rows.sample, taught=True)
+    quadratic = Quadratic.at(evidence, rows.sample, at_optimum=True)
     left = fit_into(quadratic, [Shape.of(feature) for feature in evidence.features], budget)
     features = [evidence.features[j] for j in left]
     shapes = [Shape.of(feature) for feature in features]

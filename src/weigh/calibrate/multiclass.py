@@ -11,7 +11,15 @@ from scipy.special import log_softmax, logit
 
 from weigh import engine
 from weigh.calibrate.calibrator import LOG_SLOPES, recalibrate
-from weigh.evidence import BOUND, Evidence, FeatureTable, Method, OnEvidence, Recalibration, squeeze
+from weigh.evidence import (
+    BOUND,
+    DerivedModel,
+    Evidence,
+    FeatureTable,
+    Method,
+    Recalibration,
+    squeeze,
+)
 from weigh.frames import Floats, Integers, Table
 
 
@@ -154,7 +162,7 @@ SCALINGS = {"temperature": fit_temperature, "sigmoid": fit_vector}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RestCurves(OnEvidence):
+class RestCurves(DerivedModel):
     """P(k) is proportional to the logistic function of f_k(log odds of class k against the rest).
 
     `evidence` gives the log odds; `curves` holds the f_k.

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from weigh.bins import Cross, Feature, hold_lower_ends
+from weigh.bins import Cross, Feature, to_right_closed
 from weigh.evidence import Evidence, FeatureTable, rename_feature
 from weigh.frames import Floats, Integers, Sample
 from weigh.parameters import is_number
@@ -184,7 +184,7 @@ def move_cut(evidence: Evidence, sample: Sample, feature: str, cut: float, to: f
     moved = tuple(float(to) if own == cut else own for own in cuts)
     if not np.isfinite(to) or not (np.diff(moved) > 0).all():
         raise ValueError(f"{feature!r}: {to!r} is not between the neighbours of cut point {cut!r}")
-    own = replace(old, cuts=hold_lower_ends(moved) if old.left else moved)
+    own = replace(old, cuts=to_right_closed(moved) if old.left else moved)
     again = replace(table, feature=own, counts=_split(table, own, cuts.index(cut), sample))
     return _with(evidence, table, table.by_class, again)
 

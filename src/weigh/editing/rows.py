@@ -11,7 +11,7 @@ from weigh.budget.quadratic import moments_of, row_weights
 from weigh.budget.rows import Rows
 from weigh.errors import Parameter, ParameterError
 from weigh.evidence import BOUND, Evidence
-from weigh.evidence.exposure import find_given, read_apart, spread_out
+from weigh.evidence.exposure import find_given, read_offset, spread_out
 from weigh.frames import Floats, Sample, number_sample, read
 from weigh.newton.regression import Family, Moments, refuse_outside
 from weigh.sheet import total_variances
@@ -59,7 +59,7 @@ class NumberRows:
         refuse_outside(model._family, numbers, sample.target, model.family, sample.kept)
         given = find_given(model.evidence_, table.names, exposure)
         known = spread_out(given.get("exposure"), table.n_rows)
-        apart = read_apart(model._family, model.family, table, known, given.get("offset"))
+        apart = read_offset(model._family, model.family, table, known, given.get("offset"))
         own = model._match(sample.table).select(model._column_names())
         sample = replace(sample, table=own)
         return cls(sample, model._family, numbers, apart[sample.kept], float(model.dispersion_))

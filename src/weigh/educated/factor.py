@@ -10,7 +10,7 @@ from scipy.linalg.lapack import dlauum, dpotrf, dpotrs, dtrtri
 
 from weigh.educated.dual import Dual
 from weigh.educated.modes import Modes, Reduced
-from weigh.educated.passes import Look
+from weigh.educated.passes import LossDerivatives
 from weigh.educated.prior import Block, Prior
 from weigh.frames import Floats, Integers
 from weigh.newton.descent import add_tied
@@ -199,7 +199,9 @@ class Curvature:
     across: dict[tuple[int, int], Floats]
 
     @classmethod
-    def of(cls, look: Look, diagonals: Floats, tables: Floats, ties: Integers | None) -> Curvature:
+    def of(
+        cls, look: LossDerivatives, diagonals: Floats, tables: Floats, ties: Integers | None
+    ) -> Curvature:
         """The curvature from the sums of a pass; weights with equal ties count as one weight."""
         entries = np.ascontiguousarray(look.view.design.unpad(diagonals))
         found = {}
@@ -233,7 +235,9 @@ class Curvature:
         return bent
 
 
-def _join(look: Look, diagonal: Floats, numbers: Floats, ties: Integers | None) -> Floats:
+def _join(
+    look: LossDerivatives, diagonal: Floats, numbers: Floats, ties: Integers | None
+) -> Floats:
     """The tables of some columns as one symmetric matrix, the intercept first."""
     from weigh.educated.kernels import join_tables
 

@@ -63,7 +63,7 @@ class HeldOut:
 
 
 @dataclass(frozen=True)
-class Told:
+class LeftOutTotals:
     """Leave-one-out totals of rows, and their variances for a dispersion of one."""
 
     totals: Floats
@@ -117,12 +117,12 @@ class Judge:
         """Leave-one-out loss of each row, in nats; `numbers` are the row numbers."""
         return self.losses_at(block, self.told(block, numbers))
 
-    def losses_at(self, block: Block, told: Told) -> Floats:
+    def losses_at(self, block: Block, told: LeftOutTotals) -> Floats:
         """Loss of each row at its leave-one-out totals."""
         target = self.view.target
         return target.losses(told.totals, target.labels(block))
 
-    def told(self, block: Block, numbers: slice = slice(None)) -> Told:
+    def told(self, block: Block, numbers: slice = slice(None)) -> LeftOutTotals:
         """Leave-one-out totals of the rows of a block, and their variances."""
         places = self.view.design.place(block)
         return self.leave_out(block, self.totals(places), self.reach(places, numbers))
@@ -131,14 +131,14 @@ class Judge:
         """The totals of rows."""
         return self.view.design.totals(places, self.view.weights)
 
-    def leave_out(self, block: Block, totals: Floats, reach: Floats) -> Told:
+    def leave_out(self, block: Block, totals: Floats, reach: Floats) -> LeftOutTotals:
         """Leave-one-out totals from the fitted totals of rows and the variances of these."""
         target = self.view.target
         once = np.minimum(weigh_rows(block), 1.0)  # of a row of weight two, one row is left out
         moments = target.moments(totals, target.labels(block), once)
         alone = np.minimum(reach * moments.curvature, NEARLY_ONE)
         far = reach / (1 - alone)
-        return Told(totals + far * moments.slope, far)
+        return LeftOutTotals(totals + far * moments.slope, far)
 
     def reach(self, places: Integers, numbers: slice) -> Floats:
         """The variance of each row's totals."""
@@ -175,7 +175,7 @@ def pick(block: Block, every: int) -> tuple[Block, slice]:
 
 
 @dataclass(frozen=True)
-class Judged:
+class LossSums:
     """Sums over rows for some fits: weight; loss of each fit; squared gain over the first fit."""
 
     judges: tuple[Judge, ...]
@@ -192,7 +192,7 @@ class Judged:
 
 def _judge(*states: State) -> tuple[Floats, ...]:
     rows = states[0].problem.rows
-    return rows.sum(Judged(tuple(map(Judge.of, states)), share_of(rows))).arrays
+    return rows.sum(LossSums(tuple(map(Judge.of, states)), share_of(rows))).arrays
 
 
 def leave_one_out(state: State) -> HeldOut:

@@ -133,7 +133,7 @@ class Unit:
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class RowDerivatives:
     """Numbers in the unit of the fit, that unit, and the target that they form."""
 
     labels: Floats
@@ -141,7 +141,7 @@ class Seen:
     target: Numbers
 
     @classmethod
-    def of(cls, family: Family, numbers: Floats, weight: Floats, apart: Floats) -> Seen:
+    def of(cls, family: Family, numbers: Floats, weight: Floats, apart: Floats) -> RowDerivatives:
         """Convert numbers to the unit of the fit; `apart` is the offset of each row's total."""
         labels, unit = label_numbers(family, numbers, weight, apart)
         mean = float(labels[:, 0] @ (weight * labels[:, 1]) / (weight @ labels[:, 1]))

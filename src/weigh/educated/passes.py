@@ -66,7 +66,7 @@ class Tables:
 
 
 @dataclass(frozen=True)
-class Seen:
+class RowDerivatives:
     """The places of some rows, and the derivatives of their loss (by class and row)."""
 
     places: Integers
@@ -94,7 +94,7 @@ class View:
 
     __reduce__ = by_fields
 
-    def see(self, block: Block) -> Seen:
+    def see(self, block: Block) -> RowDerivatives:
         """Compute the places and derivatives of a block's rows, on threads."""
         shape, starts = (self.target.n_totals, len(block)), range(0, len(block), engine.BLOCK)
         places, weight, padded = self.design.room(len(block)), weigh_rows(block), self._padded
@@ -114,7 +114,7 @@ class View:
             losses[start // engine.BLOCK] = found.loss
 
         engine.spread(fill, starts, len(block))
-        return Seen(places, weight, slope, curvature, probability, losses)
+        return RowDerivatives(places, weight, slope, curvature, probability, losses)
 
     def moments(self, block: Block, places: Integers) -> Moments:
         """Compute loss, slope and curvature of a block whose places are known."""
@@ -127,7 +127,7 @@ class View:
 
 
 @dataclass(frozen=True)
-class Look(Pile):
+class LossDerivatives(Pile):
     """The statistic at some weights: loss, gradient and Hessian.
 
     The Hessian between two columns is their table of co-occurrence, with each row weighted by its
@@ -221,7 +221,7 @@ class Weighed:
 
 
 @dataclass(frozen=True)
-class Bend:
+class HessianProduct:
     """The statistic of a Hessian-vector product: how a change of weights changes the slopes.
 
     If a block can cache numbers (`carry`), the first product stores each row's curvature, or the

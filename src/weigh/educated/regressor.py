@@ -19,7 +19,7 @@ from weigh.educated.intervals import check_stated, error_quantiles, row_interval
 from weigh.educated.learner import Pair, check_pairs, found_pairs, warn_light_rows, wish_for
 from weigh.educated.numbers import (
     Numbers,
-    Seen,
+    RowDerivatives,
     Unit,
     check_target,
     find_family,
@@ -31,7 +31,7 @@ from weigh.educated.task import Task
 from weigh.engine import Block
 from weigh.errors import Parameter, ParameterError, warn_caller
 from weigh.evidence import Evidence, record
-from weigh.evidence.exposure import find_given, name_given, read_apart, spread_out
+from weigh.evidence.exposure import find_given, name_given, read_offset, spread_out
 from weigh.formula import Spread
 from weigh.frames import (
     Floats,
@@ -196,7 +196,7 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
         family = self._check()
         table = read(X).to_learn_from()
         _refuse_target(y, exposure=exposure, offset=offset)
-        apart = read_apart(family, self.family, table, exposure, offset)
+        apart = read_offset(family, self.family, table, exposure, offset)
         sample, numbers = number_sample(table, y, sample_weight)
         named = {name for name in (exposure, offset) if isinstance(name, str)}
         if named & {*sample.table.names}:
@@ -212,7 +212,7 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
 
     def _learn(self, sample: Sample, family: Family, numbers: Floats, apart: Floats) -> None:
         weight = np.ones(len(numbers)) if sample.weight is None else sample.weight
-        seen, tally = Seen.of(family, numbers, weight, apart), self._tally(sample)
+        seen, tally = RowDerivatives.of(family, numbers, weight, apart), self._tally(sample)
         features = [counts.feature for counts in tally.tables]
         coded = engine.code_rows(sample, features)
         assert isinstance(coded, engine.CodedRows)
@@ -293,7 +293,7 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
             return 0.0
         table = read(X)
         exposure = spread_out(exposure, table.n_rows)
-        return read_apart(self._family, self.family, table, exposure, offset)
+        return read_offset(self._family, self.family, table, exposure, offset)
 
     def score(
         self, X: Any, y: Any, sample_weight: Any = None, *, exposure: Any = None, offset: Any = None

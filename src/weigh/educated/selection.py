@@ -158,7 +158,7 @@ class Bar:
         """Gain in leave-one-out loss over all rows, in nats; zero if within sampling error."""
         before, rows = self.beside.state if self.beside else self.state, self.task.rows
         after = tuple(map(Judge.of, fits))
-        asked = Crossed(Judge.of(before), after, self.salts, share_of(rows))
+        asked = CrossedGains(Judge.of(before), after, self.salts, share_of(rows))
         weight, total, square = rows.sum(asked).arrays[0]
         mean = float(total / weight)
         noise = SURE * np.sqrt(max(square / weight - mean**2, 0.0) / weight)
@@ -292,7 +292,7 @@ def _count(task: Task, ranked: list[Candidate], n_weights: int) -> list[tuple[Co
 
 
 @dataclass(frozen=True)
-class Crossed:
+class CrossedGains:
     """Sums over rows of weight, gain in loss and squared gain, cross-validated by halves.
 
     The gain of a row is that of the fit whose pairs were ranked by the other half of the rows.

@@ -29,7 +29,7 @@ from weigh.educated.factor import (
 )
 from weigh.educated.modes import MODES, Modes, Projected, Reduced
 from weigh.educated.numbers import Numbers
-from weigh.educated.passes import Bend, Look, View, Weighed
+from weigh.educated.passes import HessianProduct, LossDerivatives, View, Weighed
 from weigh.educated.prior import Prior
 from weigh.educated.quadratic import Quadratic
 from weigh.engine import Block, Coded, CodedRows
@@ -289,7 +289,7 @@ class State:
         if problem.whole:
             return self.curvature.bend(direction) + pulled
         every = direction if problem.ties is None else direction[problem.ties]
-        bent = problem.carrying.sum(Bend(problem.view(self.weights), every)).arrays[0]
+        bent = problem.carrying.sum(HessianProduct(problem.view(self.weights), every)).arrays[0]
         return add_tied(problem.design.unpad(bent), problem.ties) + pulled
 
     def rescale(self, scales: Floats) -> State:
@@ -322,7 +322,7 @@ def _off_zero(joint: Floats) -> Floats:
 def state_at(problem: Problem, weights: Floats, scales: Floats) -> State:
     """Compute loss, gradient and Hessian at some weights: one pass."""
     modes, view = problem.modes, problem.view(weights)
-    look = Look(view, problem.columns if modes is None else (), problem.whole)
+    look = LossDerivatives(view, problem.columns if modes is None else (), problem.whole)
     numbers, slopes, diagonals, tables = problem.rows.sum(look).arrays
     curvature = Curvature.of(look, diagonals, tables, problem.ties)
     loss, size = numbers.tolist()
@@ -335,7 +335,7 @@ def state_at(problem: Problem, weights: Floats, scales: Floats) -> State:
 
 def _reduce(problem: Problem, view: View) -> Projected:
     """The Hessian of each class in modes: one pass."""
-    modes, look = problem.modes, Look(view, problem.columns)
+    modes, look = problem.modes, LossDerivatives(view, problem.columns)
     assert modes is not None
     _, _, diagonals, tables = problem.rows.sum(look).arrays
     return modes.project(look.tables, tables, problem.design.unpad(diagonals)[problem.joint])

@@ -17,9 +17,9 @@ from weigh.bins import (
     Rule,
     check_cuts,
     fine_cuts,
-    hold_lower_ends,
     mdl_cuts,
     quantile_cuts,
+    to_right_closed,
 )
 from weigh.engine.checkpoints import recall_counts
 from weigh.engine.surveys import Setting, batches, rows_of, survey
@@ -208,7 +208,7 @@ def count_summary(summary: ColumnSummary, name: str, settings: Mapping[str, Sett
         cuts = tuple(dict.fromkeys(summary.refine_cuts(cuts)))
         if setting.left:
             held = np.isin(cuts, column.values)  # such a value belongs to the interval below
-            cuts = tuple(np.where(held, cuts, hold_lower_ends(cuts)).tolist())
+            cuts = tuple(np.where(held, cuts, to_right_closed(cuts)).tolist())
     feature = Feature(name, setting.special, cuts, skip_missing=setting.skip_missing)
     feature = replace(_read_numbers(feature, summary), left=setting.left)
     return count_levels(_with_missing(feature), column, rows)

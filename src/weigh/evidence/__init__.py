@@ -37,11 +37,11 @@ from weigh.evidence.estimate import (
     Smoothing,
     find_reversed,
     log_shares,
+    plain_shares,
+    plain_woe,
     rows_added,
     share_counts,
-    share_halves,
     weigh_counts,
-    weigh_halves,
     weigh_tally,
 )
 from weigh.evidence.feature_table import (
@@ -51,7 +51,7 @@ from weigh.evidence.feature_table import (
     share_importance,
 )
 from weigh.evidence.labels import name_as_recorded, rename_feature, with_labels
-from weigh.evidence.model import Model, OnEvidence, evidence_of, is_sum, model_of
+from weigh.evidence.model import DerivedModel, Model, evidence_of, is_sum, model_of
 from weigh.evidence.provenance import (
     Change,
     Provenance,
@@ -73,12 +73,12 @@ __all__ = [
     "Attenuation",
     "Change",
     "Curve",
+    "DerivedModel",
     "Evidence",
     "FeatureTable",
     "Form",
     "Method",
     "Model",
-    "OnEvidence",
     "Piece",
     "Provenance",
     "Recalibration",
@@ -103,6 +103,8 @@ __all__ = [
     "model_of",
     "name_as_recorded",
     "now",
+    "plain_shares",
+    "plain_woe",
     "record",
     "rename_feature",
     "rows_added",
@@ -110,13 +112,11 @@ __all__ = [
     "scale_table",
     "scale_variances",
     "share_counts",
-    "share_halves",
     "share_importance",
     "signed",
     "squeeze",
     "weigh_counts",
     "weigh_density",
-    "weigh_halves",
     "weigh_tally",
     "with_labels",
 ]

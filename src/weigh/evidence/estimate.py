@@ -119,19 +119,19 @@ HALF = 0.5
 """Pseudo-count added to both classes of a level that has rows of one class only."""
 
 
-def share_halves(counts: Floats) -> Floats:
+def plain_shares(counts: Floats) -> Floats:
     """Unsmoothed P(v|c), as in credit scoring; a level with an empty cell gets half a row."""
     empty = np.where((counts == 0).any(axis=1, keepdims=True), HALF, 0.0)
     return np.asarray((counts + empty) / np.maximum(counts.sum(axis=0), HALF))
 
 
-def weigh_halves(counts: Floats) -> Floats:
+def plain_woe(counts: Floats) -> Floats:
     """Weight of evidence ln(P(v|1)/P(v|0)) from counts by level and class; 0 without rows.
 
-    >>> weigh_halves(np.array([[10.0, 30.0], [10.0, 10.0], [0.0, 0.0]])).round(3)
+    >>> plain_woe(np.array([[10.0, 30.0], [10.0, 10.0], [0.0, 0.0]])).round(3)
     array([ 0.405, -0.693,  0.   ])
     """
-    shares = share_halves(counts)
+    shares = plain_shares(counts)
     return np.where(counts.any(axis=1), np.log(shares[:, 1] / shares[:, 0]), 0.0)
 
 
@@ -250,7 +250,7 @@ def _is_reversed(table: FeatureTable, least: float) -> bool:
     if np.count_nonzero(rows) < 2:
         return False
     alone, own, share = (
-        weigh_halves(table.counts)[usual],
+        plain_woe(table.counts)[usual],
         table.by_class[usual, 0],
         rows / rows.sum(),
     )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from weigh.newton.regression import Family  # imported late: it loads SciPy
 
 
-def read_apart(family: Family, name: str, table: Table, exposure: Any, offset: Any) -> Floats:
+def read_offset(family: Family, name: str, table: Table, exposure: Any, offset: Any) -> Floats:
     """The known term of each row's total: offset + ln(exposure); `name` is the family's."""
     found = np.zeros(table.n_rows)
     if offset is not None:
@@ -40,7 +40,7 @@ def read_apart(family: Family, name: str, table: Table, exposure: Any, offset: A
 
 
 def spread_out(exposure: Any, n_rows: int) -> Any:
-    """An exposure for `read_apart`: a single number is repeated for every row."""
+    """An exposure for `read_offset`: a single number is repeated for every row."""
     return np.full(n_rows, float(exposure)) if is_number(exposure) else exposure
 
 

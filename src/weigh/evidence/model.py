@@ -31,7 +31,7 @@ class Model(Protocol):
         """Explanation of one case: a balance sheet, or its path in a tree."""
 
 
-class OnEvidence:
+class DerivedModel:
     """Base of fitted models that use a table of weights but are not one.
 
     Classes, levels and columns are those of `evidence`. `no_table` explains why there is no table,

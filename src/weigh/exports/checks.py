@@ -30,7 +30,7 @@ NEARLY = 3
 
 
 @dataclass(frozen=True, eq=False)
-class Wanted:
+class ExpectedOutput:
     """Python's results for some rows: one column per total, class, or feature and total.
 
     Predictions are the probability of each class, or the estimate of a number.
@@ -53,7 +53,7 @@ class Wanted:
         return find_reasons(self.evidence, read(self.rows), n)
 
 
-def wanted(model: Any, rows: list[dict[str, Value]]) -> Wanted:
+def wanted(model: Any, rows: list[dict[str, Value]]) -> ExpectedOutput:
     """The results of a model for rows, given as dicts."""
     card = hasattr(model, "formula")  # whose exports have its points as weights
     evidence = model.evidence if card else evidence_of(model, is_sum(model))
@@ -61,7 +61,7 @@ def wanted(model: Any, rows: list[dict[str, Value]]) -> Wanted:
     totals = evidence.total(table)
     parts = evidence.contributions(table)
     told = evidence.means(totals) if evidence.estimates else evidence.probabilities(totals)
-    return Wanted(totals, told, parts, evidence, rows)
+    return ExpectedOutput(totals, told, parts, evidence, rows)
 
 
 def visit(
@@ -202,7 +202,7 @@ class Difference:
         return not self.other and max(self.total, self.prediction) <= TOLERANCE
 
 
-def compare_rows(python: Wanted, totals: Any, predictions: Any) -> Difference:
+def compare_rows(python: ExpectedOutput, totals: Any, predictions: Any) -> Difference:
     """Differences of totals and predictions from Python's, relative where values exceed 1."""
     gaps = gap_of_totals(python, np.asarray(totals, dtype=np.float64).reshape(python.totals.shape))
     given = np.asarray(predictions, dtype=np.float64).reshape(python.predictions.shape)
@@ -217,7 +217,7 @@ def _gap(given: Floats, own: Floats) -> Floats:
     return np.where(np.isnan(gaps), np.inf, gaps)
 
 
-def gap_of_totals(python: Wanted, totals: Floats) -> Floats:
+def gap_of_totals(python: ExpectedOutput, totals: Floats) -> Floats:
     """Differences of totals, relative for totals beyond 1; infinite for NaN.
 
     An isotonic curve of nearly 0 or 1 has log odds that one bit moves: there only the probability

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from weigh.bins import label
-from weigh.exports.checks import TOLERANCE, Difference, Wanted, compare_rows, visit, wanted
+from weigh.exports.checks import TOLERANCE, Difference, ExpectedOutput, compare_rows, visit, wanted
 from weigh.exports.onnx import prediction_name
 from weigh.exports.pmml.document import own_name
 from weigh.exports.run import (
@@ -56,7 +56,7 @@ class Checked:
 
 
 @dataclass(frozen=True)
-class Ran:
+class ExportOutput:
     """The outputs of a file for rows, and the program that ran it; None for outputs it lacks."""
 
     totals: Any
@@ -99,7 +99,7 @@ def _visit(formula: Formula, file: Path, dialect: str | None) -> list[dict[str, 
     return visit(formula, finite=runner is _run_sql and _find_dialect(file, dialect) == "mysql")
 
 
-def _compare_rest(formula: Formula, python: Wanted, ran: Ran) -> str:
+def _compare_rest(formula: Formula, python: ExpectedOutput, ran: ExportOutput) -> str:
     """Differences other than totals and predictions, for outputs that the file has."""
     classes, features = [*formula.class_names], [term.name for term in formula.terms]
     if ran.classes not in (None, classes):
@@ -126,11 +126,13 @@ def _first_gap(given: Any, own: Any) -> int | None:
     return int(apart[0]) if len(apart) else None
 
 
-def _run_python(file: Path, formula: Formula, python: Wanted, _: str | None) -> Ran:
+def _run_python(
+    file: Path, formula: Formula, python: ExpectedOutput, _: str | None
+) -> ExportOutput:
     names: dict[str, Any] = {}
     exec(compile(file.read_text("utf-8"), str(file), "exec"), names)
     found = [names["score"](row) for row in python.rows]
-    return Ran(
+    return ExportOutput(
         [f["totals"] for f in found],
         [f["estimate"] if formula.estimates else f["probabilities"] for f in found],
         "Python",
@@ -141,9 +143,9 @@ def _run_python(file: Path, formula: Formula, python: Wanted, _: str | None) -> 
     )
 
 
-def _run_json(file: Path, formula: Formula, python: Wanted, _: str | None) -> Ran:
+def _run_json(file: Path, formula: Formula, python: ExpectedOutput, _: str | None) -> ExportOutput:
     again = wanted(load(file), python.rows)
-    return Ran(
+    return ExportOutput(
         again.totals,
         again.predictions,
         "weigh",
@@ -154,10 +156,10 @@ def _run_json(file: Path, formula: Formula, python: Wanted, _: str | None) -> Ra
     )
 
 
-def _run_onnx(file: Path, formula: Formula, python: Wanted, _: str | None) -> Ran:
+def _run_onnx(file: Path, formula: Formula, python: ExpectedOutput, _: str | None) -> ExportOutput:
     data = file.read_bytes()
     found, told = run_onnx(data, formula, python.rows), read_onnx_metadata(data)
-    return Ran(
+    return ExportOutput(
         found["totals"],
         found[prediction_name(formula)],
         "onnxruntime",
@@ -167,7 +169,7 @@ def _run_onnx(file: Path, formula: Formula, python: Wanted, _: str | None) -> Ra
     )
 
 
-def _run_pmml(file: Path, formula: Formula, python: Wanted, _: str | None) -> Ran:
+def _run_pmml(file: Path, formula: Formula, python: ExpectedOutput, _: str | None) -> ExportOutput:
     found = run_pmml(file.read_text("utf-8"), formula, python.rows)
 
     def pick(*names: str) -> Any:
@@ -175,15 +177,17 @@ def _run_pmml(file: Path, formula: Formula, python: Wanted, _: str | None) -> Ra
 
     scores = pick(formula.score_name)[:, 0] if formula.score_name else None
     totals, shares = pick(*formula.total_names), pick(*formula.prediction_names)
-    return Ran(totals, shares, "PMML4S", scores=scores)
+    return ExportOutput(totals, shares, "PMML4S", scores=scores)
 
 
-def _run_xlsx(file: Path, formula: Formula, python: Wanted, _: str | None) -> Ran:
+def _run_xlsx(file: Path, formula: Formula, python: ExpectedOutput, _: str | None) -> ExportOutput:
     found = run_workbook(file.read_bytes(), formula, python.rows)
-    return Ran(found.totals, found.predictions, "LibreOffice")
+    return ExportOutput(found.totals, found.predictions, "LibreOffice")
 
 
-def _run_sql(file: Path, formula: Formula, python: Wanted, dialect: str | None) -> Ran:
+def _run_sql(
+    file: Path, formula: Formula, python: ExpectedOutput, dialect: str | None
+) -> ExportOutput:
     written = _find_dialect(file, dialect)
     found = _ask(file, file.read_text("utf-8"), written, formula, python)
     two = len(formula.prior) == 1
@@ -191,7 +195,7 @@ def _run_sql(file: Path, formula: Formula, python: Wanted, dialect: str | None) 
     own = plan(formula, written, contributions=True, reasons=n)
     weights = own.contributions if {*own.contributions} <= {*found[0]} else ()
     by = {"sqlite": "SQLite", "duckdb": "DuckDB"}[_engine(written)]
-    return Ran(
+    return ExportOutput(
         _pick(file, found, own.totals),
         _pick(file, found, own.predictions),
         by if written == _engine(written) else f"{by}, translated from {written}",
@@ -214,7 +218,7 @@ def _engine(dialect: str) -> str:
     return "sqlite" if dialect == "sqlite" else "duckdb"
 
 
-def _ask(file: Path, text: str, written: str, formula: Formula, python: Wanted) -> Rows:
+def _ask(file: Path, text: str, written: str, formula: Formula, python: ExpectedOutput) -> Rows:
     """The rows of a query, run in the installed database most similar to its dialect."""
     run_in = _engine(written)
     try:
@@ -251,7 +255,7 @@ def _pick(file: Path, found: Rows, names: Sequence[str]) -> Floats:
     return np.array([[row[name] for name in names] for row in found], dtype=np.float64)
 
 
-RUNNERS: dict[str, Callable[[Path, Formula, Wanted, str | None], Ran]] = {
+RUNNERS: dict[str, Callable[[Path, Formula, ExpectedOutput, str | None], ExportOutput]] = {
     ".sql": _run_sql,
     ".xlsx": _run_xlsx,
     ".pmml": _run_pmml,

@@ -52,7 +52,7 @@ def check_coverage(coverage: Any) -> None:
         raise ValueError(f"coverage must be {wanted}, got {coverage!r}")
 
 
-def reach_of(coverage: float) -> float:
+def half_width_of(coverage: float) -> float:
     """Half-width of a normal interval, in standard errors."""
     return float(ndtri((1 + coverage) / 2))
 
@@ -88,7 +88,7 @@ class Bounded:
     @classmethod
     def normal(cls, value: float, error: float, coverage: float) -> Bounded:
         """Number with the normal interval of its standard error."""
-        reach = reach_of(coverage) * error
+        reach = half_width_of(coverage) * error
         return cls(value, value - reach, value + reach)
 
     def scaled(self, factor: float) -> Bounded:

@@ -242,7 +242,7 @@ def _spread(values: Floats, used: Integers, place: Integers) -> Floats:
     return spread
 
 
-FURTHEST = 1e12
+MAX_WEIGHT_RATIO = 1e12
 """Largest allowed ratio of the weights at two probabilities; beyond, rounding loses the smaller."""
 
 
@@ -304,7 +304,7 @@ def calibration_line(
     _check_spread(groups.weight)
     shift = _in_the_large(groups)
     error = float(1 / np.sqrt(groups.weight @ _variance(groups.log_odds + shift)))
-    slope = _parted(groups)
+    slope = _non_finite_slope(groups)
     if slope is not None:
         return CalibrationLine(slope, nan, nan, nan, shift, error)
     x = groups.log_odds
@@ -328,10 +328,10 @@ def calibration_line(
 
 def _check_spread(weight: Floats) -> None:
     """Raise an error if weights differ so much that rounding loses the smaller ones."""
-    if weight.max() > FURTHEST * weight.min():
+    if weight.max() > MAX_WEIGHT_RATIO * weight.min():
         raise ValueError(
             f"sample_weight goes from {weight.min():g} to {weight.max():g}, too wide a range for a "
-            f"calibration line; leave out rows below 1/{FURTHEST:g} of the largest weight"
+            f"calibration line; leave out rows below 1/{MAX_WEIGHT_RATIO:g} of the largest weight"
         )
 
 
@@ -351,7 +351,7 @@ def _variance(totals: Floats) -> Floats:
     return np.asarray(expit(totals) * expit(-totals))
 
 
-def _parted(groups: Groups) -> float | None:
+def _non_finite_slope(groups: Groups) -> float | None:
     """Slope if not finite: NaN for equal predictions, inf or -inf for separable classes."""
     x = groups.log_odds
     ones, zeros = x[groups.positives > 0], x[groups.negatives > 0]

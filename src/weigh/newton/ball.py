@@ -24,7 +24,7 @@ from weigh.newton.descent import ROUNDING, Asking, Derivatives, backtrack
 RANK = 1e-13
 """Eigenvalues below this share of the largest count as zero: the solution of least norm is used."""
 
-RUNAWAY, FEW = 1e-3, 12
+DIVERGENCE, FEW = 1e-3, 12
 """There is no finite optimum if FEW Newton steps, after the gradient has vanished, still move the
 unknowns by more than this share of their norm."""
 
@@ -217,7 +217,7 @@ class Search(Generic[Told]):
                 here = yield Ask(at, True)
             assert here.hessian is not None
             point = Quadratic.of(here.hessian).least(at, here.gradient, np.inf, np.inf)
-            if float(np.linalg.norm(point - at)) <= RUNAWAY * (1 + np.linalg.norm(at)):
+            if float(np.linalg.norm(point - at)) <= DIVERGENCE * (1 + np.linalg.norm(at)):
                 return found if at is self.at else self._move(found, at, here)
             there = yield Ask(point, True)
             if there.loss > here.loss * (1 + ROUNDING):

@@ -252,13 +252,13 @@ def _title(subject: Subject) -> str:
 
 def _body(subject: Subject, heading: str) -> Any:
     """The form, and the table for readers without scripts."""
-    facing = subject.facing.evidence
+    with_positive_second = subject.with_positive_second.evidence
     return render(
         "calculator.html",
         heading=heading,
         name=subject.name,
         rows=f"{subject.evidence.class_counts.sum():,.6g}",
         form=asset(__package__, "form.html"),
-        steps=steps_by_hand(facing),
-        table=static_table(facing),
+        steps=steps_by_hand(with_positive_second),
+        table=static_table(with_positive_second),
     )

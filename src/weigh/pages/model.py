@@ -188,7 +188,7 @@ class Subject:
         return "adverse-for" if self.adverse == self.of else "adverse-against"
 
     @property
-    def facing(self) -> Subject:
+    def with_positive_second(self) -> Subject:
         """Copy in which positive weights favour the positive class, the second of two."""
         if len(self.evidence.classes) > 2 or self.of != 0:
             return self

@@ -34,7 +34,7 @@ from weigh.pages.numbers import (
 from weigh.pages.quality import Example, choose_examples, groups, quality, thresholds
 from weigh.pages.summary import caveats, key_measures, lead, rank_tables, reversals
 from weigh.pages.weights import weight_cards
-from weigh.sheet import foot_of, notes_of, sides_of
+from weigh.sheet import notes_of, sides_of, summary_lines
 from weigh.store import tell_parameters
 from weigh.writing import write_text
 
@@ -216,7 +216,7 @@ def _page(subject: Subject, judged: _Judged, title: str | None) -> str:
     elif isinstance(judged.found, NumberEvaluation):
         own = _of_number(subject, judged.found, judged)
     else:
-        subject = subject.naming(judged.found.pos_label).facing
+        subject = subject.naming(judged.found.pos_label).with_positive_second
         own = _of_classes(subject, name_evaluation(judged.found, subject.evidence), judged)
     heading = title or own["heading"]
     told = own | {
@@ -324,5 +324,5 @@ def _provenance(subject: Subject) -> list[tuple[str, str]]:
 def _case(subject: Subject, example: Example) -> dict[str, Any]:
     """One case: evidence for, evidence against, and the probability."""
     sheet = spell_sheet(example.sheet, subject.evidence)
-    parts = {"sides": sides_of(sheet), "foot": foot_of(sheet), "notes": notes_of(sheet)}
+    parts = {"sides": sides_of(sheet), "foot": summary_lines(sheet), "notes": notes_of(sheet)}
     return {"title": example.title, **parts}

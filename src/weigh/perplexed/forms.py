@@ -14,10 +14,10 @@ import numpy as np
 from weigh import engine
 from weigh.evidence import (
     Attenuation,
+    DerivedModel,
     Evidence,
     FeatureTable,
     Form,
-    OnEvidence,
     attenuate,
     contrast,
     scale_table,
@@ -86,7 +86,7 @@ def _shift(evidence: Evidence, naive: Evidence, k: float) -> Floats:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Mean(OnEvidence):
+class Mean(DerivedModel):
     """P(C|x) is proportional to P(C) (P(x_1|C) + ... + P(x_n|C))/n        (Carlos 2015, Eq. 15).
 
     n is the same for all classes and cancels. Missing answers, values not seen in training and

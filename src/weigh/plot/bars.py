@@ -228,12 +228,12 @@ class Rows:
         tick: float,
         text: str,
         slots: Sequence[int] | None = None,
-        astray: float = ASTRAY,
+        max_offset: float = ASTRAY,
     ) -> bool:
         """Write a label near a tick, above or below the line; return whether there was space."""
         half = width_of(text, self.size) * self.inch / 2
         middle = min(max(tick, half - 0.05 * self.inch), self.ax.get_xlim()[1] - half)
-        if abs(middle - tick) > astray * self.inch and 0 < tick < 100:
+        if abs(middle - tick) > max_offset * self.inch and 0 < tick < 100:
             return False
         slots, taken = self.slots if slots is None else slots, self._taken.setdefault(place, {})
         slot = find_slot(taken, slots, middle, half + GAP * self.inch / 2)

@@ -214,14 +214,14 @@ def _draw_scale(rows: Rows, place: int, scale: Scale) -> None:
     tried = tried[scale.named[tried] | ~near[tried]][:MOST_LABELS]
     told = np.zeros(len(points), dtype=bool)
     slots = rows.slots if scale.length >= LONG else rows.slots[:2]
-    astray = ASTRAY if len(points) > MOST_NAMED else 1.0  # few ticks: labels are clear anyway
+    max_offset = ASTRAY if len(points) > MOST_NAMED else 1.0  # few ticks: labels are clear anyway
     for i, text in zip(tried, rows.cut([scale.labels[i] for i in tried]), strict=True):
         if not near[i]:
             rows.point_beyond(place, points[i], text)
         elif known[i]:
-            told[i] = rows.name_tick(place, points[i], text, slots, astray)
+            told[i] = rows.name_tick(place, points[i], text, slots, max_offset)
         else:  # the shape of a ring identifies it, wherever its label is
-            rows.name_tick(place, points[i], text, slots[:2], astray=1.0)
+            rows.name_tick(place, points[i], text, slots[:2], max_offset=1.0)
     rows.draw_ticks(place, points[near & known & told])
     rows.draw_ticks(place, points[near & known & ~told], small=True)
     rows.draw_rings(place, points[near & ~known])

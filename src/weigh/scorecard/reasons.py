@@ -70,18 +70,18 @@ def find_costs(card: Scorecard, table: Table, n: int, against: str) -> CostsFoun
         raise ValueError(f"n must be a whole number of at least 1, got {n!r}")
     points = card.evidence.contributions(table)[:, :, 0]
     costs = baselines(card, against) - points
-    dearest = np.argsort(-costs, axis=1, kind="stable")[:, :n]
-    chosen = np.take_along_axis(costs, dearest, axis=1)
-    texts = _texts(card, table, dearest)
+    costliest = np.argsort(-costs, axis=1, kind="stable")[:, :n]
+    chosen = np.take_along_axis(costs, costliest, axis=1)
+    texts = _texts(card, table, costliest)
     texts[chosen <= 0] = None
     return CostsFound(texts, np.maximum(chosen, 0.0))
 
 
-def _texts(card: Scorecard, table: Table, dearest: Integers) -> Any:
+def _texts(card: Scorecard, table: Table, costliest: Integers) -> Any:
     """The texts of the chosen features at the rows' levels."""
-    texts, said = np.full(dearest.shape, None, dtype=object), card._level_texts()
+    texts, said = np.full(costliest.shape, None, dtype=object), card._level_texts()
     for j, placed in enumerate(engine.place(table, card.evidence.features)):
-        rows, at = np.nonzero(dearest == j)
+        rows, at = np.nonzero(costliest == j)
         texts[rows, at] = np.array(said[j], dtype=object)[placed.levels[placed.codes[rows]]]
     return texts
 

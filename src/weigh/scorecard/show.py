@@ -8,7 +8,7 @@ import numpy as np
 
 from weigh.bins import label
 from weigh.bins.labels import EXACT
-from weigh.evidence import find_reversed, share_halves, weigh_halves
+from weigh.evidence import find_reversed, plain_shares, plain_woe
 from weigh.frames import build
 from weigh.layout import Bar, Grid, View
 from weigh.scorecard.bands import spell_count
@@ -54,7 +54,7 @@ def level_columns(card: Scorecard) -> dict[str, list[Any]]:
     for table, shift in zip(card.evidence, shifts(card), strict=True):
         counts = np.vstack([table.counts, np.zeros((int(shift != 0), 2))])
         rows, bads = counts.sum(axis=1), counts[:, 0]
-        shares, woe = share_halves(counts), weigh_halves(counts)
+        shares, woe = plain_shares(counts), plain_woe(counts)
         columns = {
             "rows": rows,
             "share": rows / max(rows.sum(), HALF),

@@ -36,7 +36,7 @@ from weigh.sheet.explain import (
     refuse_classes,
 )
 from weigh.sheet.rows import Reasons, contribute, find_reasons, reason_columns, reasons
-from weigh.sheet.show import foot_of, notes_of, probability, sides_of
+from weigh.sheet.show import notes_of, probability, sides_of, summary_lines
 
 __all__ = [
     "COVERAGE",
@@ -57,7 +57,6 @@ __all__ = [
     "find_blanks",
     "find_class",
     "find_reasons",
-    "foot_of",
     "items_of",
     "notes_of",
     "probability",
@@ -65,5 +64,6 @@ __all__ = [
     "reasons",
     "refuse_classes",
     "sides_of",
+    "summary_lines",
     "total_variances",
 ]

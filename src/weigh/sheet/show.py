@@ -60,7 +60,7 @@ def _fold(items: tuple[Item, ...], units: Units) -> list[tuple[str, float]]:
     return [*own, (f"{len(small)} more items, together", sum(item.weight for item in small))]
 
 
-def foot_of(sheet: BalanceSheet) -> list[tuple[str, str]]:
+def summary_lines(sheet: BalanceSheet) -> list[tuple[str, str]]:
     """Names and numbers of the steps from the sum of the weights to the probability."""
     rows = [*_attenuation(sheet), *_recalibration(sheet)]
     if sheet.units.are_points:
@@ -183,7 +183,7 @@ def to_text(sheet: BalanceSheet, width: int) -> str:
         grid.add_row(*(cell(text) for pair in pairs for text in pair))
     foot = Grid.grid(padding=(0, 2))
     foot.add_column(overflow="fold")
-    for text, number in foot_of(sheet):
+    for text, number in summary_lines(sheet):
         foot.add_row(cell(text), cell(number))
     return to_plain(grid, cell(""), foot, cell(""), *map(cell, notes_of(sheet)), width=width)
 
@@ -210,5 +210,7 @@ def to_html(sheet: BalanceSheet) -> str:
         *((name, units.text(weight), Bar(weight / scale)) for name, weight in lines),
     ]
     weight = "Points" if points else "Weight"
-    grid = Grid(("Evidence", weight, "against | for"), tuple(rows), foot=tuple(foot_of(sheet)))
+    grid = Grid(
+        ("Evidence", weight, "against | for"), tuple(rows), foot=tuple(summary_lines(sheet))
+    )
     return View(f"Evidence for {sheet.question}", (grid,), notes=tuple(notes_of(sheet))).to_html()
