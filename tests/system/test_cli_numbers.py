@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from pyarrow import csv
 
 import weigh
 from weigh.cli import main
@@ -65,7 +66,8 @@ def test_the_commands_take_a_model_of_numbers(folder):
 def test_groups_of_numbers_are_those_of_python(folder):
     data = folder / "homes.csv"
     done = run("evaluate", folder / "m.json", data, "--target", "price", "--by", "kind", "--json")
-    found = weigh.evaluate(weigh.load(folder / "m.json"), pd.read_csv(data), "price", by="kind")
+    homes = csv.read_csv(data)  # pandas 2 rounds some last digits
+    found = weigh.evaluate(weigh.load(folder / "m.json"), homes, "price", by="kind")
     assert json.loads(done.stdout)["groups"] == found.to_dict()["groups"]
     words = ["report", folder / "m.json", data, "--target", "price", "--by", "kind"]
     assert run(*words, "-o", folder / "by.html").exit_code == 0

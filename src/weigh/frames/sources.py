@@ -19,6 +19,7 @@ from pyarrow import csv, parquet
 from weigh.frames.delimited import Dialect, read_delimited
 from weigh.frames.formats import read_format, unzip
 from weigh.frames.scans import ROWS, Scan, spool
+from weigh.frames.values import Declared
 from weigh.writing import open_whole
 
 DATABASES = ("postgresql://", "postgres://")
@@ -99,9 +100,7 @@ def scan_lazy(frame: nw.LazyFrame[Any]) -> Scan:
     native, kind = frame.to_native(), frame.implementation
     if kind.is_polars():
         opened = _spool_all(_polars_batches(native), "polars", "a lazy frame")
-        enums = {name for name, kind in frame.collect_schema().items() if kind == nw.Enum}
-        known = {name: own for name, own in opened.known_levels.items() if name in enums}
-        return replace(opened, known_levels=known)
+        return replace(opened, known_levels=_enums(frame))
     if kind.is_duckdb():
         reader = native.to_arrow_reader(ROWS)
         opened = spool(reader.schema, reader, "pyarrow", "a relation")
@@ -111,6 +110,12 @@ def scan_lazy(frame: nw.LazyFrame[Any]) -> Scan:
         reader = native.to_pyarrow_batches(chunk_size=ROWS)
         return spool(reader.schema, reader, "pyarrow", "an expression")
     return _spool_all(frame.collect(backend="pyarrow").to_native().to_batches(), "pyarrow", "rows")
+
+
+def _enums(frame: nw.LazyFrame[Any]) -> Mapping[str, Declared]:
+    """Levels of Polars' enums, from their types: Arrow dictionaries of 1.34 say no order."""
+    kinds = frame.collect_schema().items()
+    return {n: Declared.of(kind.categories, True) for n, kind in kinds if isinstance(kind, nw.Enum)}
 
 
 def _polars_batches(frame: Any) -> Iterator[Any]:
