@@ -38,6 +38,7 @@ from weigh import (
     metrics,
 )
 from weigh.evaluation.groups import LEAST, MOST
+from weigh.evaluation.page import Page, Section
 from weigh.evaluation.show import page
 
 LIGHT = settings(max_examples=25, deadline=None)
@@ -722,6 +723,14 @@ def test_numbers_are_not_folded_where_there_is_room():
     for width in (80, 120):
         text = busy(40).to_text(width)
         assert len(re.findall(r"\d\.\d\d \(\d\.\d\d to \d\.\d\d\)", text)) >= 40 * 4
+
+
+@pytest.mark.parametrize("gap", ["  ", "   "])
+def test_a_table_that_just_fits_is_not_folded(gap):
+    line = gap.join(("Name", "1234567", "7654321"))
+    head, row = ("Name", "Rows", "Loss"), ("Name", "1234567", "7654321")
+    text = Page("A page", (), (Section("", head, (row,)),)).to_text(len(line))
+    assert text.splitlines()[-1] == line
 
 
 @pytest.mark.parametrize("width", [60, 80, 140])

@@ -148,18 +148,22 @@ def _split(widths: list[int], width: int) -> list[list[int]]:
 
 def _grid(section: Section, widths: list[int], gap: int, width: int) -> Any:
     from rich import box
+    from rich.padding import Padding
     from rich.table import Table as Grid
     from rich.text import Text
 
-    left = 1 if gap == GAP else 0
-    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, left))
+    def cell(text: str, j: int) -> Any:
+        return Padding(Text(printable(text)), (0, 0, 0, gap - 1 if j else 0))
+
+    # Before 14.3, rich made columns of a fixed width wider by the padding that edges lack.
+    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=0)
     spare = width - sum(widths) - gap * (len(widths) - 1)
     whole = max(_folded(cells[0], width) for cells in (section.head, *section.rows))
-    widths = [min(whole, widths[0] + spare), *widths[1:]]  # names take the remaining width
+    widths = [min(whole, widths[0] + spare), *(own + gap - 1 for own in widths[1:])]
     for j, name in enumerate(section.head):
         justify: Any = "right" if j else "left"
         own = widths[j] if spare >= 0 else None  # the page is narrower than the table
-        grid.add_column(Text(printable(name)), justify=justify, overflow="fold", width=own)
+        grid.add_column(cell(name, j), justify=justify, overflow="fold", width=own)
     for row in section.rows:
-        grid.add_row(*(Text(printable(cell)) for cell in row))
+        grid.add_row(*(cell(text, j) for j, text in enumerate(row)))
     return grid
