@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from weigh.bins import label
-from weigh.errors import ColumnError
+from weigh.errors import ColumnError, Parameter, ParameterError
 from weigh.evidence import Evidence, FeatureTable, plain_woe
 from weigh.frames import (
     NOT_KNOWN,
@@ -17,6 +17,7 @@ from weigh.frames import (
     FarTable,
     Floats,
     Numbers,
+    Scan,
     Table,
     build,
     label_sample,
@@ -29,7 +30,7 @@ from weigh.sheet import find_class
 from weigh.woe import WeightOfEvidence, measure_information
 
 LARGEST = 1e6
-"""From this variance inflation factor on, a column is determined by the others."""
+"""Above this variance inflation factor, a column is determined by the others."""
 
 
 @dataclass(frozen=True)
@@ -233,6 +234,7 @@ def screen(
     later = None if time is None else mark_holdout(table, y, holdout=0.5, time=time)
     features = table if time is None else table.without({time})
     unread = _find_unread(features, y)
+    _refuse_options(options, unread)
     features = features.without({*unread})
     favoured = pos_label if adverse is None else _find_good(features, y, pos_label, adverse)
     model = WeightOfEvidence(pos_label=favoured, **options).fit(features, y)
@@ -261,16 +263,31 @@ def screen(
 
 
 def _find_unread(table: Table, y: Any) -> dict[str, str]:
-    """The columns whose type has no levels, and what to do; none where all are of that kind."""
+    """The columns whose type has no levels, and what to do; none where all are of that kind.
+
+    All batches of a scan have the same types, so its first batch is enough.
+    """
     found: dict[str, str] = {}
-    apart = {y} if isinstance(y, str) else set()
-    names = () if isinstance(table, FarTable) else table.without(apart).names
+    if isinstance(table, FarTable):
+        return found
+    names = table.without({y} if isinstance(y, str) else set()).names
+    table = next(table.batches()) if isinstance(table, Scan) else table
     for name in names:
         try:
             table.column(name)
         except ColumnError as error:
             found[name] = error.reason
     return found if len(found) < len(names) else {}
+
+
+def _refuse_options(options: Mapping[str, Any], unread: Mapping[str, str]) -> None:
+    """Raise an error that says why, if an option names a column that is not measured."""
+    for option, value in options.items():
+        listed = option == "categorical_features" and not isinstance(value, str)
+        for name in unread if listed or isinstance(value, Mapping) else ():
+            if name in value:
+                told = f" names {name!r}, but this column {unread[name]}"
+                raise ParameterError(Parameter(option), told)
 
 
 def _find_good(table: Table, y: Any, pos_label: Any, adverse: Any) -> Any:

@@ -1,6 +1,7 @@
 """screen: one table of columns before a fit, held to literal computations."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -137,3 +138,39 @@ def test_the_command_refuses_a_class_that_the_target_does_not_hold(tmp_path):
     )
     assert ran.exit_code == 2
     assert "--pos-label" in ran.stderr
+
+
+def count_passes(scan):
+    """A scan that counts how often it is read, and how often to its end."""
+    passes = {"begun": 0, "ended": 0}
+
+    def read(names):
+        passes["begun"] += 1
+        yield from scan.read_batches(names)
+        passes["ended"] += 1
+
+    return replace(scan, read_batches=read), passes
+
+
+def test_the_types_of_a_scan_take_no_pass_over_its_rows(tmp_path, monkeypatch):
+    """What has levels is known from the first batch; a column of dates is left out all the same."""
+    frame = pd.DataFrame({f"c{j}": np.arange(60) % (j + 2) for j in range(6)})
+    frame["y"] = np.where(np.arange(60) % 3, "no", "yes")
+    frame.to_parquet(tmp_path / "plain.parquet", row_group_size=20)
+    frame["day"] = pd.date_range("2024-01-01", periods=60)
+    frame.to_parquet(tmp_path / "dated.parquet", row_group_size=20)
+    with monkeypatch.context() as patch:
+        patch.setattr("weigh.screening._find_unread", lambda *_: {})
+        scan, least = count_passes(weigh.scan(tmp_path / "plain.parquet"))
+        weigh.screen(scan, "y", bins=3)
+    for name, left_out in (("plain", set()), ("dated", {"day"})):
+        scan, passes = count_passes(weigh.scan(tmp_path / f"{name}.parquet"))
+        assert set(weigh.screen(scan, "y", bins=3).unread) == left_out
+        assert passes == {"begun": least["begun"] + 1, "ended": least["ended"]}
+
+
+@pytest.mark.parametrize("option", [{"bins": {"day": 3}}, {"categorical_features": ["day"]}])
+def test_an_option_for_a_column_of_dates_says_why_it_is_not_measured(option):
+    frame = pd.DataFrame({"a": [1, 2, 3, 4], "day": pd.date_range("2024-01-01", periods=4)})
+    with pytest.raises(ValueError, match=r"names 'day', but this column holds dates, .* derive"):
+        weigh.screen(frame, [0, 1, 0, 1], **option)
