@@ -41,7 +41,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "blanks.md"
 
 
 @dataclass(frozen=True)
-class Told:
+class BlankedRows:
     """Totals of blanked hold-out rows, which may be blanked several times, and their classes."""
 
     totals: Floats
@@ -54,7 +54,7 @@ class Told:
         wrong = np.where(self.y == 1, -self.totals, self.totals)
         return float(np.logaddexp(0, wrong).mean() / np.log(2))
 
-    def above(self, other: Told) -> bool:
+    def above(self, other: BlankedRows) -> bool:
         """Whether the loss is higher than another's by more than two standard errors over rows."""
         sign = np.where(self.y == 1, -1.0, 1.0)
         more = np.logaddexp(0, sign * self.totals) - np.logaddexp(0, sign * other.totals)
@@ -77,7 +77,7 @@ class Result:
     """One set: by rate, what each model told; and what it says of no answer at all."""
 
     name: str
-    told: dict[float, dict[str, Told]]
+    told: dict[float, dict[str, BlankedRows]]
     empty: dict[str, float]
     truth: float
 
@@ -90,7 +90,7 @@ def with_mean_zero(evidence: Evidence) -> Evidence:
 def measure(problem: Problem) -> Result:
     """Fit on all folds but one, and predict the blanked rows of that one."""
     folds = 2 if len(problem.y) > LARGE else FOLDS
-    parts: dict[float, dict[str, list[Told]]] = {}
+    parts: dict[float, dict[str, list[BlankedRows]]] = {}
     rng, empty, rates = np.random.default_rng(SEED), [], []
     for fold in range(folds):
         train, test = problem.folds != fold, problem.folds == fold
@@ -112,7 +112,7 @@ def measure(problem: Problem) -> Result:
 
 def _predict(
     model: Any, before: Evidence, naive: Any, X: Any, y: Floats, rate: float, rng: Any
-) -> dict[str, Told]:
+) -> dict[str, BlankedRows]:
     found: dict[str, list[Floats]] = {"before": [], "after": [], "naive": []}
     times = 1 if len(y) * FOLDS > LARGE else TIMES
     for _ in range(times):
@@ -122,14 +122,16 @@ def _predict(
         found["after"].append(model.decision_function(blanked))
         found["naive"].append(naive.decision_function(X.mask(where)))
     rows = np.tile(np.arange(len(y)), times)
-    return {who: Told(np.concatenate(t), np.tile(y, times), rows) for who, t in found.items()}
+    return {
+        who: BlankedRows(np.concatenate(t), np.tile(y, times), rows) for who, t in found.items()
+    }
 
 
-def _join(parts: list[Told]) -> Told:
+def _join(parts: list[BlankedRows]) -> BlankedRows:
     starts = np.cumsum([0, *(p.rows.max() + 1 for p in parts)])
     rows = np.concatenate([p.rows + start for p, start in zip(parts, starts, strict=False)])
     totals, y = (np.concatenate([getattr(p, name) for p in parts]) for name in ("totals", "y"))
-    return Told(totals, y, rows)
+    return BlankedRows(totals, y, rows)
 
 
 # ---------------------------------------------------------------- the page

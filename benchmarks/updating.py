@@ -1,14 +1,16 @@
 """How near updated and merged models come to the joint fit: `python -m benchmarks.updating`.
 
-    WEIGH_DATA=... python -m benchmarks.updating --folds 2 --sets telco compas
+    WEIGH_DATA=... python -m benchmarks.updating --splits 4 --sets heart crx pima titanic
+    WEIGH_DATA=... python -m benchmarks.updating --splits 2 --folds 2 --sets telco compas
 
 The training rows of each of five folds are split in two, at random and several times (`--splits`):
 one split says little, because the cut points of half of a few hundred rows are a matter of chance.
 `EducatedNB` is fitted to the first half and updated with the second; each half is fitted with the
 cut points of the first and both are merged; and one model is fitted to all rows, with its own cut
 points and pairs, or with those of the first half (`same levels`); the merged models have no pairs.
-Losses are those of hold-out rows, in bits, over all splits; `from` and `to` are those of single
-splits. The last columns say how far probabilities are from those of the joint fit.
+Losses are those of hold-out rows, in bits, over all splits; `from, to` are the least and the most
+of single splits. `difference of p` is how far probabilities are from those of the joint fit, on
+average.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ LEAST = 1e-10
 
 
 @dataclass(frozen=True)
-class Told:
+class HoldOutLosses:
     """Probabilities of hold-out rows by each way."""
 
     y: Floats
@@ -48,11 +50,11 @@ class Told:
         """By which share a loss is above another."""
         return self.loss(way) / self.loss(other) - 1
 
-    def range(self, way: str, other: str) -> str:
+    def span(self, way: str, other: str) -> str:
         """The smallest and the largest of these shares, of one split each."""
         parts = [np.split(a, self.splits) for a in (self.y, self.ways[way], self.ways[other])]
         found = [
-            Told(y, {way: own, other: beside}).excess(way, other)
+            HoldOutLosses(y, {way: own, other: beside}).excess(way, other)
             for y, own, beside in zip(*parts, strict=True)
         ]
         return f"{min(found):+.2%} {max(found):+.2%}"
@@ -62,7 +64,7 @@ class Told:
         return float(np.abs(self.ways[way] - self.ways[other]).mean())
 
 
-def measure(problem: Problem, n_folds: int, n_splits: int) -> Told:
+def measure(problem: Problem, n_folds: int, n_splits: int) -> HoldOutLosses:
     """All ways on some folds of a set, the rows of each split after those of the one before."""
     found: list[dict[str, Floats]] = []
     joint = [_fit_jointly(problem, fold) for fold in range(n_folds)]
@@ -72,7 +74,7 @@ def measure(problem: Problem, n_folds: int, n_splits: int) -> Told:
             told = _fold(problem.X[train], problem.y[train], problem.X[rest], split)
             found.append(joint[fold] | told | {"y": problem.y[rest]})
     joined = {name: np.concatenate([one[name] for one in found]) for name in found[0]}
-    return Told(joined.pop("y"), joined, n_splits)
+    return HoldOutLosses(joined.pop("y"), joined, n_splits)
 
 
 def _fit_jointly(problem: Problem, fold: int) -> dict[str, Floats]:
@@ -88,28 +90,28 @@ def _fold(X: Any, y: Floats, rest: Any, split: int) -> dict[str, Floats]:
     old = weigh.EducatedNB().fit(*first)
     pairs: Any = [pair.columns for pair in old.pairs_] or 0
     plain = old if pairs == 0 else weigh.EducatedNB(pairs=0).fit(*first)
-    cuts = weigh.cut_points(plain)
+    cuts = weigh.cut_points(plain)  # merged models have no pairs
     south = weigh.EducatedNB(pairs=0, bins=cuts).fit(*second)
     models = {
         "first half": old,
         "updated": weigh.update(weigh.summarise(old, *first), *second),
-        "same levels": weigh.EducatedNB(pairs=pairs, bins=cuts).fit(X, y),
+        "same levels": weigh.EducatedNB(pairs=pairs, bins=weigh.cut_points(old)).fit(X, y),
         "merged": weigh.summarise(plain, *first).merge(weigh.summarise(south, *second)),
     }
     return {name: model.predict_proba(rest)[:, 1] for name, model in models.items()}
 
 
-FIGURES: tuple[tuple[str, Callable[[Told], str]], ...] = (
+FIGURES: tuple[tuple[str, Callable[[HoldOutLosses], str]], ...] = (
     ("joint, bits", lambda told: f"{told.loss('joint'):.4f}"),
     ("first half", lambda told: f"{told.excess('first half', 'joint'):+.2%}"),
     ("updated", lambda told: f"{told.excess('updated', 'joint'):+.2%}"),
-    ("from, to", lambda told: told.range("updated", "joint")),
+    ("updated from, to", lambda told: told.span("updated", "joint")),
     ("against same levels", lambda told: f"{told.excess('updated', 'same levels'):+.2%}"),
-    ("mean difference of p", lambda told: f"{told.distance('updated', 'joint'):.4f}"),
+    ("updated: difference of p", lambda told: f"{told.distance('updated', 'joint'):.4f}"),
     ("no pairs, bits", lambda told: f"{told.loss('no pairs'):.4f}"),
     ("merged", lambda told: f"{told.excess('merged', 'no pairs'):+.2%}"),
-    ("from, to", lambda told: told.range("merged", "no pairs")),
-    ("mean difference of p", lambda told: f"{told.distance('merged', 'no pairs'):.4f}"),
+    ("merged from, to", lambda told: told.span("merged", "no pairs")),
+    ("merged: difference of p", lambda told: f"{told.distance('merged', 'no pairs'):.4f}"),
 )
 
 
@@ -122,11 +124,11 @@ def main() -> None:
     asked = parser.parse_args()
     hold_to_one_thread()
     warnings.simplefilter("ignore")
-    print(f"{'set':<10}{'rows':>8}" + "".join(f"{name:>22}" for name, *_ in FIGURES))
+    print(f"{'set':<10}{'rows':>8}" + "".join(f"{name:>26}" for name, *_ in FIGURES))
     for name in asked.sets:
         problem = prepare(name)
         told = measure(problem, asked.folds, asked.splits)
-        figures = "".join(f"{tell(told):>22}" for _, tell in FIGURES)
+        figures = "".join(f"{tell(told):>26}" for _, tell in FIGURES)
         print(f"{name:<10}{len(problem.y):>8,}{figures}", flush=True)
 
 
