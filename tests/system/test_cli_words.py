@@ -399,6 +399,13 @@ def test_a_column_that_alone_decides_the_target_is_told(tmp_path, monkeypatch, c
     assert "Leak?" not in run(*words).stderr
 
 
+def test_all_columns_that_decide_the_target_are_left_out_by_the_hint(tmp_path):
+    lines = [f"{i % 7},{i % 3},{-(i % 3)},{'bad' if i % 3 else 'good'}\n" for i in range(120)]
+    (tmp_path / "t.csv").write_text("a,late by,b,y\n" + "".join(lines), "utf-8")
+    said = run("screen", tmp_path / "t.csv", "--target", "y").stderr
+    assert "leave them out with --drop 'late by' --drop b" in said
+
+
 def test_with_hold_out_rows_a_leak_is_told_once(tmp_path):
     words = ["fit", write_leak(tmp_path), "--target", "y", "-o", tmp_path / "m.json"]
     found = run(*words, "--learner", "evidence", "--holdout", "0.5")

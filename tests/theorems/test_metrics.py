@@ -939,6 +939,12 @@ def test_the_stability_index_of_categories_goes_level_by_level_and_takes_weights
     assert weighted.labels == again.labels
 
 
+def test_missing_labels_are_counted_among_the_rows_that_count():
+    told = "missing labels in 1 of 3 rows of positive weight, the first in row 3"
+    with pytest.raises(ValueError, match=told):
+        auc(["a", None, "b", None], [0.1, 0.2, 0.3, 0.4], sample_weight=[1, 0, 1, 1])
+
+
 def test_the_stability_index_counts_what_is_missing():
     found = population_stability_index([1.0, 2.0, 3.0, 4.0], [1.0, 2.0, np.nan, np.nan], 2)
     assert found.labels[-1] == "missing"

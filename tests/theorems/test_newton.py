@@ -161,7 +161,7 @@ def test_a_loss_of_any_exponential_family_can_be_passed_in(family, seed):
 
 
 @dataclass(frozen=True)
-class Told:
+class Answer:
     loss: float
     gradient: np.ndarray
     hessian: np.ndarray
@@ -169,7 +169,7 @@ class Told:
 
 def bowl(A, b, ask):
     at = ask.at
-    return Told(float(at @ A @ at / 2 - b @ at), A @ at - b, A)
+    return Answer(float(at @ A @ at / 2 - b @ at), A @ at - b, A)
 
 
 @LIGHT
@@ -189,7 +189,7 @@ def test_the_least_in_a_ball_is_a_ridge_solution(seed, norm):
 def test_a_loss_without_a_least_value_is_called_running():
     def slope(ask):  # exp(-x) falls for ever
         e = np.exp(-ask.at)
-        return Told(float(e.sum()), -e, np.diag(e))
+        return Answer(float(e.sum()), -e, np.diag(e))
 
     assert follow(Search(np.zeros(1), 1e-300).solve(), slope).running
     stop = follow(Search(np.zeros(1), 0.0).full_steps(lambda here: here.loss < 0.01), slope)

@@ -99,7 +99,8 @@ def advise_leaks(table: Any, target: str, apart: set[str | None]) -> None:
     columns = sample.table.without({name for name in apart if name is not None})
     if leaks := list_leaks(columns, sample.kept, sample.labels):
         say(f"note: {tell_leaks(leaks)}")
-        hint(f"if so, leave it out with --drop {quote(leaks[0])}")
+        them, options = "it" if len(leaks) == 1 else "them", [f"--drop {quote(n)}" for n in leaks]
+        hint(f"if so, leave {them} out with {' '.join(options)}")
 
 
 MOST_ALIKE = 3

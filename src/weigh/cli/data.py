@@ -217,7 +217,9 @@ def read_like(model: Any, data: str, target: str | None = None) -> Any:
     if model._learnt.event_model == "counts":
         parts = []
     if target in {part.name for part in parts}:
-        raise ValueError(f"--target {target!r} is a feature of the model; name the true classes")
+        raise ValueError(
+            f"--target {target!r} is a feature of the model; name the column of true values"
+        )
     text = [part.name for part in parts if Kind.TEXT in part.kinds]
     spelled = [part.name for part in parts if _may_be_spelled(part.values)]
     classes = getattr(model, "classes_", None)  # regressors have none

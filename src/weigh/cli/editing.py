@@ -107,6 +107,7 @@ def edit(
     Example: weigh edit model.json rest.csv --target Survived --train train.csv -o edited.json
     """
     import weigh
+    from weigh.layout import count_of
     from weigh.workbench import DRAFT, LOG, Session, edit_in_browser
 
     output = output or _beside(model, DRAFT)
@@ -129,7 +130,7 @@ def edit(
         declined = fitted.adverse
     session = Session(editor, table, output, cut_off, by, declined)
     if session.continued:
-        say(f"continued the draft {session.draft} with {session.continued} changes")
+        say(f"continued the draft {session.draft} with {count_of(session.continued, 'change')}")
 
     def tell(address: str) -> None:
         say(f"edit {os.path.basename(model)} at {address}")

@@ -14,7 +14,7 @@ from weigh.evidence import BOUND
 from weigh.evidence.units import digits_of, spell
 from weigh.frames import Floats
 from weigh.metrics import AUC, Scored
-from weigh.metrics.numbers import NAN, half_width_of
+from weigh.metrics.numbers import NAN, normal_quantile
 from weigh.metrics.ranking import Ranks, with_interval
 from weigh.metrics.scored import Flags
 
@@ -181,7 +181,7 @@ class Difference:
     @classmethod
     def of(cls, value: float, error: float, coverage: float) -> Difference:
         """Make a difference with its normal interval."""
-        reach = half_width_of(coverage) * error
+        reach = normal_quantile(coverage) * error
         return cls(value, error, value - reach, value + reach)
 
 

@@ -236,6 +236,7 @@ def is_gain(mean: float, square: float, weight: float) -> bool:
 def loosen(state: State) -> tuple[State, HeldOut]:
     """Divide all scales by four as long as the leave-one-out loss falls.
 
+    Each step must lower the loss by more than the standard error of the difference.
     Where the classes are nearly separable, Laplace's approximation shrinks weights too much, and
     the leave-one-out loss shows it. Elsewhere the scales stay: a few rows of one class that share a
     level could lower the leave-one-out loss by chance. They also stay in an update, where rows of

@@ -10,7 +10,7 @@ import numpy as np
 
 from weigh.evidence.exposure import given_to
 from weigh.frames import Floats, Integers, number_sample, read, read_numbers
-from weigh.metrics.numbers import Bounded, half_width_of
+from weigh.metrics.numbers import Bounded, normal_quantile
 from weigh.metrics.predicted import features_of
 from weigh.metrics.scored import Flags
 from weigh.newton.regression import Power, refuse_outside
@@ -131,7 +131,7 @@ def mean_of(
         return Bounded.normal(mean, error, coverage)
     if mean == 0:
         return Bounded(0.0, 0.0, rare / float(total))
-    reach = float(np.exp(min(half_width_of(coverage) * error / mean, 700.0)))
+    reach = float(np.exp(min(normal_quantile(coverage) * error / mean, 700.0)))
     return Bounded(mean, mean / reach, mean * reach)
 
 

@@ -52,8 +52,8 @@ def check_coverage(coverage: Any) -> None:
         raise ValueError(f"coverage must be {wanted}, got {coverage!r}")
 
 
-def half_width_of(coverage: float) -> float:
-    """Half-width of a normal interval, in standard errors."""
+def normal_quantile(coverage: float) -> float:
+    """Normal quantile at (1 + coverage) / 2: the half-width of an interval in standard errors."""
     return float(ndtri((1 + coverage) / 2))
 
 
@@ -88,7 +88,7 @@ class Bounded:
     @classmethod
     def normal(cls, value: float, error: float, coverage: float) -> Bounded:
         """Number with the normal interval of its standard error."""
-        reach = half_width_of(coverage) * error
+        reach = normal_quantile(coverage) * error
         return cls(value, value - reach, value + reach)
 
     def scaled(self, factor: float) -> Bounded:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import expit, logit, ndtr
 
 from weigh.frames import Floats
-from weigh.metrics.numbers import COVERAGE, check_coverage, half_width_of, read_matrix
+from weigh.metrics.numbers import COVERAGE, check_coverage, normal_quantile, read_matrix
 from weigh.metrics.scored import Groups, Scored
 
 
@@ -93,7 +93,7 @@ def with_interval(value: float, error: float, coverage: float) -> AUC:
     """An AUC with an interval that is symmetric on the scale of ln AUC/(1 - AUC)."""
     if not 0 < value < 1:
         return AUC(value, error, np.nan, np.nan, coverage)
-    reach = half_width_of(coverage) * error / (value * (1 - value))
+    reach = normal_quantile(coverage) * error / (value * (1 - value))
     low, high = expit(logit(value) - reach), expit(logit(value) + reach)
     return AUC(value, error, float(low), float(high), coverage)
 
@@ -151,7 +151,7 @@ def auc_difference(
         gap = (mine - theirs)[rows]
         variance += _covariance(weight[rows], gap, gap, value, value)
     error = float(np.sqrt(variance))
-    reach = half_width_of(coverage) * error
+    reach = normal_quantile(coverage) * error
     p_value = 2 * float(ndtr(-abs(value) / error)) if error > 0 else np.nan
     return AUCDifference(value, error, value - reach, value + reach, p_value, coverage)
 
@@ -184,7 +184,7 @@ class Ranks:
 
 
 def _exact(groups: Groups, value: float) -> float:
-    """AUC without rounding errors: exactly 0 or 1 if the classes are separated, and in [0, 1]."""
+    """AUC: exactly 0 or 1 if the classes are separated; other values are clipped to [0, 1]."""
     told, rest = (np.flatnonzero(part) for part in (groups.positives, groups.negatives))
     if len(told) and len(rest) and (told[0] > rest[-1] or told[-1] < rest[0]):
         return float(told[0] > rest[-1])

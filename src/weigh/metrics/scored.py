@@ -147,11 +147,12 @@ class Scored:
         return place
 
 
-def _missing_labels(column: Codes) -> ParameterError:
-    absent = np.array([value is None for value in column.values])[column.codes]
+def _missing_labels(column: Codes, kept: Flags) -> ParameterError:
+    absent = np.array([value is None for value in column.values])[column.codes] & kept
+    rows = "rows" if kept.all() else "rows of positive weight"
     return ParameterError(
         Parameter("y_true"),
-        f" holds NaN or missing labels in {absent.sum():,} of {len(absent):,} rows, the first in "
+        f" holds NaN or missing labels in {absent.sum():,} of {kept.sum():,} {rows}, the first in "
         f"row {absent.argmax()} (counted from 0); drop those rows or label them",
     )
 
@@ -177,7 +178,7 @@ class Labels:
         used = np.flatnonzero(np.bincount(codes, minlength=len(column.values)))
         found = sorted((column.values[code] for code in used), key=order)
         if None in found:
-            raise _missing_labels(column)
+            raise _missing_labels(column, kept)
         rank = {value: place for place, value in enumerate(found)}
         places = np.zeros(len(column.values), dtype=np.intp)
         places[used] = [rank[column.values[code]] for code in used]

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import gammaincinv
 
 from weigh.frames import Floats
-from weigh.metrics.numbers import NAN, Bounded, half_width_of
+from weigh.metrics.numbers import NAN, Bounded, normal_quantile
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,7 @@ class KaplanMeier:
         left, variance = float(self.survival[place - 1]), float(self.variance[place - 1])
         if not 0 < left < 1 or not np.isfinite(variance):
             return Bounded(1 - left)
-        reach = np.exp(half_width_of(coverage) * np.sqrt(variance) / abs(np.log(left)))
+        reach = np.exp(normal_quantile(coverage) * np.sqrt(variance) / abs(np.log(left)))
         return Bounded(1 - left, float(1 - left ** (1 / reach)), float(1 - left**reach))
 
 

@@ -25,8 +25,8 @@ RANK = 1e-13
 """Eigenvalues below this share of the largest count as zero: the solution of least norm is used."""
 
 DIVERGENCE, FEW = 1e-3, 12
-"""There is no finite optimum if FEW Newton steps, after the gradient has vanished, still move the
-unknowns by more than this share of their norm."""
+"""There is no finite optimum if each of FEW Newton steps, after the gradient has vanished, moves
+the unknowns by more than DIVERGENCE times one plus their norm."""
 
 STEPS = 200
 
@@ -47,7 +47,7 @@ class Curved(Derivatives, Protocol):
         """The second derivatives."""
 
 
-Told = TypeVar("Told", bound=Curved)
+Answer = TypeVar("Answer", bound=Curved)
 
 
 @dataclass(frozen=True)
@@ -59,11 +59,11 @@ class Ask:
 
 
 @dataclass(frozen=True)
-class Solution(Generic[Told]):
+class Solution(Generic[Answer]):
     """Result of a search: the point, its derivatives, the multiplier, and why the search ended."""
 
     at: Floats
-    here: Told
+    here: Answer
     multiplier: float
     residual: float  # norm of the remaining gradient
     converged: bool
@@ -110,7 +110,7 @@ def never(here: Derivatives) -> bool:
     return False
 
 
-class Search(Generic[Told]):
+class Search(Generic[Answer]):
     """Solve for one norm after another, each from the previous solution.
 
     Parameters
@@ -132,12 +132,12 @@ class Search(Generic[Told]):
         self, start: Floats, tol: float, eager: bool = False, part: float = np.inf
     ) -> None:
         self.tol, self.eager, self.part = tol, eager, part
-        self.at, self.here = start, None  # type: tuple[Floats, Told | None]
+        self.at, self.here = start, None  # type: tuple[Floats, Answer | None]
         self.model: Quadratic | None = None
 
     def solve(
-        self, norm: float = np.inf, stop: Callable[[Told], bool] = never
-    ) -> Asking[Told, Solution[Told]]:
+        self, norm: float = np.inf, stop: Callable[[Answer], bool] = never
+    ) -> Asking[Answer, Solution[Answer]]:
         """Find the least loss in the ball of squared norm `norm`, or a point at which to `stop`."""
         ball = max(float(self.at.size), 1.0, GROWTH * float(self.at @ self.at))
         while ball < min(norm, FARTHEST):  # a full step may land where the loss is flat
@@ -151,7 +151,9 @@ class Search(Generic[Told]):
         free = found.multiplier == 0 and not found.stopped
         return (yield from self._settle(found)) if free and norm > TINY else found
 
-    def _solve(self, norm: float, stop: Callable[[Told], bool]) -> Asking[Told, Solution[Told]]:
+    def _solve(
+        self, norm: float, stop: Callable[[Answer], bool]
+    ) -> Asking[Answer, Solution[Answer]]:
         if norm < TINY:
             at = np.zeros(self.at.size)
             return Solution(at, (yield Ask(at, False)), np.inf, 0.0, True)
@@ -182,13 +184,17 @@ class Search(Generic[Told]):
         self.at, self.here = at, here
         return Solution(at, here, multiplier, residual, done, stopped)
 
-    def _done(self, here: Told, residual: float, fallen: float) -> bool:
-        """Whether the search has converged: by `tol` and, relative to the loss, by `part`."""
+    def _done(self, here: Answer, residual: float, fallen: float) -> bool:
+        """Whether the search has converged.
+
+        The gradient is at most `tol`, and the gradient or the last fall of the loss is at most
+        `part` of the loss.
+        """
         if residual > self.tol or not np.isfinite(self.part):
             return residual <= self.tol
         return min(residual, fallen) <= self.part * here.loss
 
-    def _bend(self, at: Floats, here: Told) -> Asking[Told, Told]:
+    def _bend(self, at: Floats, here: Answer) -> Asking[Answer, Answer]:
         """Compute the Hessian at a point if needed, and use it as the quadratic model."""
         if here.hessian is None:
             here = yield Ask(at, True)
@@ -197,14 +203,14 @@ class Search(Generic[Told]):
         return here
 
     def _step(
-        self, at: Floats, here: Told, norm: float
-    ) -> Asking[Told, tuple[Floats, Told] | None]:
+        self, at: Floats, here: Answer, norm: float
+    ) -> Asking[Answer, tuple[Floats, Answer] | None]:
         """A damped step towards the minimiser of the quadratic model."""
         assert self.model is not None
         step = at - self.model.least(at, here.gradient, norm, self.tol)
         return (yield from backtrack(here, step, lambda part: Ask(at - part, self.eager)))
 
-    def _settle(self, found: Solution[Told]) -> Asking[Told, Solution[Told]]:
+    def _settle(self, found: Solution[Answer]) -> Asking[Answer, Solution[Answer]]:
         """After the gradient has vanished, take Newton steps until they hardly move the unknowns.
 
         If they keep moving there is no finite optimum: the unknowns diverge while the loss hardly
@@ -225,11 +231,11 @@ class Search(Generic[Told]):
             at = point
         return replace(found, running=bool(at.size))
 
-    def _move(self, found: Solution[Told], at: Floats, here: Told) -> Solution[Told]:
+    def _move(self, found: Solution[Answer], at: Floats, here: Answer) -> Solution[Answer]:
         self.at, self.here = at, here
         return replace(found, at=at, here=here, residual=float(np.linalg.norm(here.gradient)))
 
-    def full_steps(self, stop: Callable[[Told], bool]) -> Asking[Told, Solution[Told] | None]:
+    def full_steps(self, stop: Callable[[Answer], bool]) -> Asking[Answer, Solution[Answer] | None]:
         """Newton steps from 0 until `stop`; None if they never fulfil it.
 
         Without a finite optimum, the result depends on this rule.

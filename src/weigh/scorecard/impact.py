@@ -149,7 +149,7 @@ def compare_rates(
     Where all or none of a group are approved, the interval is that of half a case more approved and
     half a case more refused in both groups.
     """
-    from weigh.metrics.numbers import half_width_of  # which loads scikit-learn
+    from weigh.metrics.numbers import normal_quantile  # which loads scikit-learn
 
     if all_approved == 0:
         return Approval(group, rows, approved, None)
@@ -158,7 +158,7 @@ def compare_rates(
         return Approval(group, rows, approved, ratio)
     half = 0.5 if approved in (0, rows) or all_approved == all_rows else 0.0
     a, n, b, m = approved + half, rows + 2 * half, all_approved + half, all_rows + 2 * half
-    reach = np.exp(half_width_of(COVERAGE) * np.sqrt(1 / a - 1 / n + 1 / b - 1 / m))
+    reach = np.exp(normal_quantile(COVERAGE) * np.sqrt(1 / a - 1 / n + 1 / b - 1 / m))
     middle = (a / n) / (b / m)
     low, high = min(ratio, middle / reach), max(ratio, middle * reach)
     return Approval(group, rows, approved, ratio, float(low), float(high))

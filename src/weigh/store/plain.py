@@ -61,7 +61,7 @@ def variances(data: Mapping[str, Any], name: str, shape: tuple[int, ...]) -> Flo
 
 
 def rows(array: Floats | None) -> Any:
-    """Convert an array to lists of numbers, with null for NaN."""
+    """Convert an array to lists of numbers, with null for NaN and infinities."""
     if array is None:
         return None
     return np.where(np.isfinite(array), array.astype(object), None).tolist()  # type: ignore[call-overload]
