@@ -10,6 +10,7 @@ import numpy as np
 
 from weigh.bins import label
 from weigh.errors import ColumnError, Parameter, ParameterError
+from weigh.evaluation.findings import list_leaks
 from weigh.evidence import Evidence, FeatureTable, plain_woe
 from weigh.frames import (
     NOT_KNOWN,
@@ -31,6 +32,8 @@ from weigh.woe import WeightOfEvidence, measure_information
 
 LARGEST = 1e6
 """Above this variance inflation factor, a column is determined by the others."""
+
+LEAK = "tells the classes apart alone: check whether it is known before the outcome"
 
 
 @dataclass(frozen=True)
@@ -74,13 +77,14 @@ class Screening(Shown):
     backend: str | None = None
     skips_missing: bool = False  # in some column
     unread: Mapping[str, str] = field(default_factory=dict)  # columns without levels, and why
+    leaks: tuple[str, ...] = ()  # columns that each tell the classes apart
 
     def to_dict(self) -> dict[str, Any]:
         """The statistics as plain data: a list of columns."""
         names = [name for name in Column.__dataclass_fields__ if name != "stability" or self.time]
         columns = [{name: getattr(column, name) for name in names} for column in self.columns]
         told = {"rows": self.n_rows, "pos_label": self.pos_label, "columns": columns}
-        return told | {"unread": {**self.unread}}
+        return told | {"unread": {**self.unread}, "leaks": [*self.leaks]}
 
     def to_frame(self) -> Any:
         """One row per column, in the dataframe library of X."""
@@ -120,6 +124,8 @@ class Screening(Shown):
     ) -> Selection:
         """Choose columns by limits, the largest information value first.
 
+        A column that alone tells the classes apart is left out, whatever the limits.
+
         Parameters
         ----------
         min_iv : float, default=0.02
@@ -145,7 +151,8 @@ class Screening(Shown):
             ("stability index", "stability", max_stability, True),
         )
         for place, column in enumerate(self.columns):
-            reasons = [_beyond(column, *limit) for limit in limits]
+            reasons = [LEAK] if column.name in self.leaks else []
+            reasons += [_beyond(column, *limit) for limit in limits]
             near = [k for k in kept if abs(self.correlations[place, k]) > max_correlation]
             reasons += [
                 f"correlation {self.correlations[place, k]:.2f} with {self.columns[k].name}"
@@ -191,7 +198,8 @@ def screen(
     value, missing values and the largest level are those of each column alone. With
     `missing="skip"` the information value and the largest level are those of the rows with a value.
     Correlations and variance inflation factors are those of the WoE columns. Columns without
-    levels, such as dates, are not measured: `select()` leaves them out and says why.
+    levels, such as dates, are not measured: `select()` leaves them out and says why. It leaves out
+    columns that alone tell the classes apart, too.
 
     Parameters
     ----------
@@ -259,6 +267,7 @@ def screen(
         evidence.backend,
         any(part.feature.parts[0].skip_missing for part in evidence),
         unread,
+        _find_leaks(features, y),
     )
 
 
@@ -288,6 +297,13 @@ def _refuse_options(options: Mapping[str, Any], unread: Mapping[str, str]) -> No
             if name in value:
                 told = f" names {name!r}, but this column {unread[name]}"
                 raise ParameterError(Parameter(option), told)
+
+
+def _find_leaks(table: Table, y: Any) -> tuple[str, ...]:
+    if isinstance(table, FarTable):
+        return ()
+    sample = label_sample(table, y)
+    return list_leaks(sample.table, sample.kept, sample.labels)
 
 
 def _find_good(table: Table, y: Any, pos_label: Any, adverse: Any) -> Any:
@@ -340,7 +356,7 @@ def _correlate(columns: Floats) -> Floats:
     norms = np.sqrt((centred**2).sum(axis=0))
     varies = norms > 1e-12 * max(len(columns), 1)
     scaled = np.where(varies, centred / np.where(varies, norms, 1.0), 0.0)
-    found = np.asarray(scaled.T @ scaled)
+    found = np.asarray(np.clip(scaled.T @ scaled, -1.0, 1.0))
     np.fill_diagonal(found, 1.0)
     return found
 

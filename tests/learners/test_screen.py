@@ -11,6 +11,7 @@ from click.testing import CliRunner
 import weigh
 from weigh import WeightOfEvidence
 from weigh.cli import main
+from weigh.screening import LEAK
 
 
 def draw_table(n=600, seed=3):
@@ -84,6 +85,17 @@ def test_columns_that_are_left_out_have_a_reason():
     assert len(everything.kept) == len(BY_NAME)
 
 
+def test_columns_that_alone_tell_the_classes_apart_are_left_out_before_their_twins():
+    paid = np.where(Y == "good", 1.0, 0.0)
+    rare = np.where(np.arange(len(Y)) == 0, 1 - paid, paid)  # one mistake
+    found = weigh.screen(X[["town", "income"]].assign(paid=paid, again=2 * paid, rare=rare), Y)
+    chosen = found.select()
+    assert {*found.leaks} == {"paid", "again"}
+    assert {name: chosen.left_out[name] for name in found.leaks} == dict.fromkeys(found.leaks, LEAK)
+    assert chosen.kept == ("rare", "income", "town")
+    assert np.abs(found.correlations).max() == 1.0
+
+
 def test_it_prints_and_becomes_a_dataframe():
     frame = FOUND.to_frame()
     assert [*frame["name"]] == [column.name for column in FOUND.columns]
@@ -129,6 +141,17 @@ def test_the_command_prints_and_writes_what_python_finds(tmp_path):
     assert written["information_value"].tolist() == pytest.approx(found)
     shown = CliRunner().invoke(main, ["screen", f"{tmp_path}/rows.csv", *options]).stdout
     assert all(name in shown for name in BY_NAME)
+
+
+def test_the_command_takes_the_limits_of_python_and_names_ids(tmp_path):
+    names = np.random.default_rng(0).permutation(np.arange(1000, 1000 + len(X)))
+    X.assign(answer=Y, customer=names).to_csv(tmp_path / "rows.csv", index=False)
+    options = ["--target", "answer", "--time", "day", "--bins", "5", "--json"]
+    limits = ["--max-stability", "100", "--max-largest", "1", "--min-iv", "0", "--max-missing", "1"]
+    ran = CliRunner().invoke(main, ["screen", f"{tmp_path}/rows.csv", *options, *limits])
+    assert {"moving", "constant"} <= {*json.loads(ran.stdout)["kept"]}
+    assert "leave it out with --drop customer" in ran.stderr
+    assert "--drop day" not in ran.stderr
 
 
 def test_the_command_refuses_a_class_that_the_target_does_not_hold(tmp_path):

@@ -170,17 +170,24 @@ def price(
 
 
 def _hint_at_card(small: Any, output: str) -> None:
-    """Hint at the command that makes a card with the points of a simplified model."""
+    """Hint at the commands that make a card with these points, one for each class as the bad one.
+
+    Six digits of the scale suffice, because the card rounds to whole points.
+    """
     from math import exp, log
 
-    bad, _ = small.classes_.tolist()
     if not small.point_:
         say("All points are 0: these features do not separate the classes.")
         return
     say(f"One point is {small.point_:.2g} nats.")
-    scale = f"--points-to-double {log(2) / small.point_!r} --base-score 0"
-    odds = f"--base-odds {exp(float(small.evidence_.prior_row[0]))!r}"
-    hint(f"weigh scorecard {output} --adverse {quote(label_text(bad))} {scale} {odds} -o card.json")
+    scale = f"--points-to-double {log(2) / small.point_:.6g} --base-score 0"
+    prior = float(small.evidence_.prior_row[0])
+    for bad, log_odds in zip(small.classes_.tolist(), (prior, -prior), strict=True):
+        name = label_text(bad)
+        hint(
+            f"a card, if {name!r} is the bad class: weigh scorecard {quote(output)} --adverse "
+            f"{quote(name)} {scale} --base-odds {exp(log_odds):.6g} -o CARD"
+        )
 
 
 def _open(model: str, data: str, target: str | None) -> tuple[Any, Any, str]:

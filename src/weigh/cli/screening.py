@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from weigh.cli.advice import advise_leaks
+from weigh.cli.advice import advise_ids, advise_leaks
 from weigh.cli.classing import classing_options, take_classing
 from weigh.cli.commands import main
 from weigh.cli.data import keep_apart, list_classes, pick_class, read_table
@@ -59,11 +59,25 @@ from weigh.cli.options import (
     help="Leave out columns with a larger share of missing values.",
 )
 @click.option(
+    "--max-largest",
+    type=float,
+    default=0.99,
+    show_default=True,
+    help="Leave out columns with a larger share of rows in one level.",
+)
+@click.option(
     "--max-correlation",
     type=float,
     default=0.9,
     show_default=True,
     help="Leave out columns whose WoE correlates more with a column of larger IV.",
+)
+@click.option(
+    "--max-stability",
+    type=float,
+    default=0.25,
+    show_default=True,
+    help="With --time: leave out columns with a larger PSI.",
 )
 @drop_option
 @categorical_option
@@ -103,6 +117,7 @@ def screen(
     found = weigh.screen(table, target, time=time, **about, **levels)
     chosen = found.select(**more)
     advise_leaks(table, target, {time, *found.unread})
+    advise_ids(table, {target, time, *found.unread})
     if output is not None:
         write_file(found.to_frame(), output)
         say(f"Table: {output}")
