@@ -350,11 +350,10 @@ RMSE is the root of the mean squared error over folds. The sets of counts (docto
 show the mean Poisson deviance instead; policies are made up and have an exposure. "in 90%" is the
 share of hold-out rows inside the 90% interval of `predict_interval`.
 
-An interval of whole counts cannot have exactly 90%. `predict_interval` gives the smallest that
-begins at the 5% quantile and has at least 90% of the model's probability. "Expected" is the mean
-probability of these intervals by the model: calibrated intervals measure what is expected. "Least"
-is the least that any interval of whole counts with at least 90% can have (first fold, 6,000
-training rows, 2,000 hold-out rows):
+An interval of whole counts cannot have exactly 90%. `predict_interval` gives the shortest that has
+at least 90% of the model's probability. "Expected" is the mean probability of these intervals by
+the model: calibrated intervals measure what is expected. "Least" is the least that any interval of
+whole counts with at least 90% can have (first fold, 6,000 training rows, 2,000 hold-out rows):
 
 {attained}
 

@@ -328,37 +328,58 @@ def test_mixed_limits_are_the_quantiles_of_what_the_mixture_draws(family):
     assert (drawn > high).mean() == pytest.approx(above, abs=0.012)
 
 
-def smallest_interval(law, mean, coverage):
-    """Literally: the 5% quantile, and the first count that makes up the coverage."""
+def shortest_interval(law, mean, coverage):
+    """Literally: raise the lower limit while its count is less likely than the first one above."""
     chances = np.diff(law.below(np.arange(-1.0, 400.0), np.array(mean)))
-    low = next(k for k in range(400) if chances[: k + 1].sum() >= (1 - coverage) / 2)
-    return low, next(k for k in range(400) if chances[low : k + 1].sum() >= coverage)
+    for low in range(400):
+        high = next(k for k in range(400) if chances[low : k + 1].sum() >= coverage - 1e-14)
+        if chances[low] >= chances[high + 1]:
+            return low, high
+    return None
 
 
+def known_factors(n):
+    return Factors(np.ones((1, 40)), np.zeros(n, np.int64), np.ones(n, np.bool_))
+
+
+@pytest.mark.parametrize("coverage", [0.5, 0.9])
 @pytest.mark.parametrize("dispersion", [1.0, 2.5, 6.0])
-def test_an_interval_of_counts_is_the_smallest_above_its_quantile_that_holds_its_coverage(
-    dispersion,
+def test_an_interval_of_counts_is_the_shortest_that_holds_its_coverage(dispersion, coverage):
+    """Up to one count: the bisection stops where no single step shortens the interval."""
+    law, mean, known = Counts(dispersion), np.linspace(0.013, 40, 173), known_factors(173)
+    found = np.column_stack(law_interval(law, mean, known, coverage))
+    assert [*map(tuple, found)] == [shortest_interval(law, one, coverage) for one in mean]
+    same = law_interval(law, mean, replace(known, known=~known.known), coverage)
+    np.testing.assert_array_equal(found, np.column_stack(same))
+    reached = law.below(np.arange(-1.0, 400.0), mean[:, None])
+    for (low, high), own in zip(found, reached, strict=True):
+        ends = [
+            int(np.searchsorted(own[1:], coverage + own[a] - 1e-14)) for a in range(int(high) + 1)
+        ]
+        assert high - low <= min(end - a for a, end in enumerate(ends)) + 1
+
+
+@pytest.mark.parametrize("dispersion", [1.0, 2.5, 7.0, 20.0, 60.0])
+def test_limits_of_counts_move_with_the_mean_without_leaps(dispersion):
+    low, high = law_interval(
+        Counts(dispersion), np.linspace(0.05, 100, 1000), known_factors(1000), 0.9
+    )
+    assert (np.diff(high) >= 0).all()
+    assert np.abs(np.diff(high - low)).max() <= 1
+    assert low[0] == 0
+    assert low[-1] > 0
+
+
+@pytest.mark.parametrize("spread", [0.2, 0.5, 0.95])
+@pytest.mark.parametrize(("dispersion", "shorter"), [(1.0, 0), (2.5, 0), (20.0, 1), (60.0, 1)])
+def test_a_factor_that_is_not_known_makes_intervals_of_counts_hardly_shorter(
+    dispersion, shorter, spread
 ):
-    law, mean = Counts(dispersion), np.linspace(0.013, 40, 173)
-    known = Factors(np.ones((1, 40)), np.zeros(173, np.int64), np.ones(173, np.bool_))
-    for coverage in (0.5, 0.9):
-        found = np.column_stack(law_interval(law, mean, known, coverage))
-        assert [*map(tuple, found)] == [smallest_interval(law, one, coverage) for one in mean]
-        same = law_interval(law, mean, replace(known, known=~known.known), coverage)
-        np.testing.assert_array_equal(found, np.column_stack(same))
-
-
-@pytest.mark.parametrize(("dispersion", "shorter"), [(1.0, 0), (2.5, 1)])
-def test_a_factor_that_is_not_known_makes_intervals_of_counts_hardly_shorter(dispersion, shorter):
-    """By no more than a count, where the lower limit that the factor moves leaves less to it."""
-    mean = np.linspace(0.05, 12, 400)
-    known = Factors(np.ones((1, 40)), np.zeros(400, np.int64), np.ones(400, np.bool_))
-    vague = replace(known, sets=np.linspace(0.5, 1.5, 40)[None], known=~known.known)
-    ends = [law_interval(Counts(dispersion), mean, own, 0.9) for own in (known, vague)]
-    for low, high in ends:
-        assert (np.diff(high) >= 0).all()
-        assert (low == 0).any()
-    (low, high), (vague_low, vague_high) = ends
+    mean, known = np.linspace(0.05, 12 + dispersion, 400), known_factors(400)
+    vague = replace(known, sets=np.linspace(1 - spread, 1 + spread, 40)[None], known=~known.known)
+    (low, high), (vague_low, vague_high) = (
+        law_interval(Counts(dispersion), mean, own, 0.9) for own in (known, vague)
+    )
     assert (vague_low <= low).all()
     assert (vague_high - vague_low >= high - low - shorter).all()
 

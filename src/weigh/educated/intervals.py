@@ -187,12 +187,38 @@ def _factors(tables: Sequence[FeatureTable]) -> Floats:
 def law_interval(
     law: Law, mean: Floats, factors: Factors, coverage: float
 ) -> tuple[Floats, Floats]:
-    """The prediction limits of new rows, whose means are multiplied by random factors."""
-    missed = np.full(len(mean), (1 - coverage) / 2)
-    low = _quantiles(law, missed, mean, factors)
+    """The prediction limits of new rows, whose means are multiplied by random factors.
+
+    Amounts have equal tails. Counts have the shortest interval that reaches the coverage: with
+    equal tails, counts near 0 would miss nothing below, and cover too much.
+    """
     if law.step:
-        missed = _below(law, low - law.step, mean, factors)
-    return low, _quantiles(law, coverage + missed, mean, factors)
+        return _shortest(law, mean, factors, coverage)
+    part = np.full(len(mean), (1 - coverage) / 2)
+    low = _quantiles(law, part, mean, factors)
+    return low, _quantiles(law, coverage + part, mean, factors)
+
+
+def _shortest(law: Law, mean: Floats, factors: Factors, coverage: float) -> tuple[Floats, Floats]:
+    """The shortest interval of counts that reaches the coverage, by bisection of its lower limit.
+
+    It cannot be shortened if its lowest count is at least as likely as the first count above it.
+    """
+
+    def end(low: Floats) -> Floats:
+        missed = _below(law, low - 1, mean, factors)
+        return _quantiles(law, coverage + missed, mean, factors)
+
+    def chance(count: Floats) -> Floats:
+        return _below(law, count, mean, factors) - _below(law, count - 1, mean, factors)
+
+    low = np.zeros(len(mean))
+    last = _quantiles(law, np.full(len(mean), 1 - coverage), mean, factors)
+    while (low < last).any():
+        middle = np.floor((low + last) / 2)
+        higher = (low < last) & (chance(middle) < chance(end(middle) + 1))
+        low, last = np.where(higher, middle + 1, low), np.where(higher, last, middle)
+    return low, end(low)
 
 
 def _quantiles(law: Law, probability: Floats, mean: Floats, factors: Factors) -> Floats:

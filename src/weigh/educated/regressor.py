@@ -321,12 +321,12 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
 
         The columns are the lower and the upper limit. Their distance from the estimate comes from
         the leave-one-out errors of the training rows, in standard deviations. For counts it comes
-        from the Poisson or negative binomial distribution: the lower limit is the quantile of
-        (1 - coverage)/2, and the upper limit is the least count that reaches `coverage`.
+        from the Poisson or negative binomial distribution: it is the shortest interval that
+        reaches `coverage`.
 
         Coverage holds on average over all rows, and for each row if the noise has the same
-        distribution everywhere. A feature that is not known widens the interval by its variance;
-        with a log link, the interval averages over its levels by their shares of training rows.
+        distribution everywhere. A feature that is not known adds its variance; with a log link,
+        the distribution is averaged over its levels by their shares of training rows.
         """
         table = self._read(X)
         check_stated(coverage)

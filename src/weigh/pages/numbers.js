@@ -90,7 +90,20 @@ const laws = (() => {
       }
       return high;
     }
-    return { quantile, missed: (low, _, means) => reached(low - 1, means) };
+    // The shortest interval that reaches the coverage: its lowest count is at least as likely as
+    // the first count above it.
+    function interval(coverage, means) {
+      const end = (low) => quantile(coverage + reached(low - 1, means), means);
+      const chance = (k) => reached(k, means) - reached(k - 1, means);
+      let [low, last] = [0, quantile(1 - coverage, means)];
+      while (low < last) {
+        const middle = Math.floor((low + last) / 2);
+        if (chance(middle) < chance(end(middle) + 1)) low = middle + 1;
+        else last = middle;
+      }
+      return [low, end(low)];
+    }
+    return { interval };
   }
 
   // Amounts whose standardized errors are distributed as those of the training rows.
@@ -112,7 +125,11 @@ const laws = (() => {
       }
       return high;
     }
-    return { quantile: mixed, missed: (_, part) => part };
+    function interval(coverage, means) {
+      const part = (1 - coverage) / 2;
+      return [mixed(part, means), mixed(coverage + part, means)];
+    }
+    return { interval };
   }
 
   return { counts, errors, interpolate };
@@ -150,8 +167,8 @@ const numbers = (() => {
     const { spread, coverage } = model;
     if (!spread) return null;
     const blank = model.tables.filter((_, j) => lines[j].at < 0);
-    const part = (1 - coverage) / 2;
     if (model.link === "identity") {
+      const part = (1 - coverage) / 2;
       const grid = spread.errors.map((_, i) => i / (spread.errors.length - 1));
       const known = model.covariance ? weigh.variance(model.covariance, lines) : 0;
       const deviation = Math.sqrt(spread.dispersion + known + sum(blank.map(varied)));
@@ -161,8 +178,7 @@ const numbers = (() => {
     }
     const law = spread.errors.length ? laws.errors(spread) : laws.counts(spread.dispersion);
     const means = blank.length ? factorsOf(blank).map((factor) => mean * factor) : [mean];
-    const low = law.quantile(part, means);
-    return [low, law.quantile(coverage + law.missed(low, part, means), means)]; // of all, `coverage`
+    return law.interval(coverage, means);
   }
 
   // One case explained, as `balance_sheet` does.
