@@ -3,7 +3,8 @@
 All checks run on one setting of each estimator. Other settings get the checks that compare what
 was learned: the rest look at the constructor, at tags and at what is refused before anything is
 learned, which no setting changes. Learners that repeat themselves do so a few times only (rounds,
-folds): the checks fit each of them some hundred times, and none looks at how often.
+folds): the checks fit each of them some hundred times, and none looks at how often. Checks of few
+rows also run with the default rounds and folds.
 """
 
 import pytest
@@ -39,6 +40,12 @@ WHOLE = [
     PerplexedNB(),
     RecalibratedClassifier(EvidenceNB(), cv=2, random_state=0),
     WeightedNB(),
+]
+DEFAULTS = [  # of the learners whose rounds and folds are fewer above
+    AdjustedNB(),
+    BoostedNB(),
+    BoostedNBRegressor(),
+    RecalibratedClassifier(EvidenceNB(), random_state=0),
 ]
 SETTINGS = [
     AdjustedNB(norm=2.0, multiclass="softmax"),
@@ -81,6 +88,8 @@ LEARNED = {
     "check_sample_weight_equivalence_on_dense_data",
     "check_sample_weights_not_overwritten",
 }
+SMALL = {"check_dict_unchanged", "check_fit2d_1feature"}
+"""Checks that learn from 20 rows and from ten."""
 
 SAID = {  # what a learner may warn of on tables as small as those of the checks
     AdjustedNB: (
@@ -137,4 +146,11 @@ def test_scikit_learn_finds_nothing_to_object_to(estimator, check):
     ("estimator", "check"), [case for estimator in SETTINGS for case in checks(estimator, LEARNED)]
 )
 def test_other_settings_learn_as_scikit_learn_expects(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "check"), [case for estimator in DEFAULTS for case in checks(estimator, SMALL)]
+)
+def test_default_rounds_and_folds_learn_from_few_rows(estimator, check):
     check(estimator)

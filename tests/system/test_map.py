@@ -39,16 +39,23 @@ def test_the_map_names_every_package_and_the_walk_only_modules_that_are_there():
 
 
 def late_imports(file: Path) -> list[str]:
-    """Lines inside functions that import modules of this package and do not say why."""
+    """Lines inside functions that import this package or its modules and do not say why."""
     lines = file.read_text("utf-8").splitlines()
     inside = [node for node in ast.walk(ast.parse("\n".join(lines))) if type(node) in FUNCTIONS]
     found = {
         node.lineno: (lines[node.lineno - 2], lines[node.lineno - 1])
         for function in inside
         for node in ast.walk(function)
-        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "weigh"
+        if any(name.split(".")[0] == "weigh" for name in imported(node))
     }
     return [line for before, line in found.values() if "#" not in line and "#" not in before]
+
+
+def imported(node: ast.AST) -> list[str]:
+    """The modules that a statement imports."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    return [node.module or ""] if isinstance(node, ast.ImportFrom) else []
 
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -62,3 +69,11 @@ def test_an_import_inside_a_function_says_why_it_is_there():
     told = {path.relative_to(SOURCE).as_posix(): late_imports(path) for path in files}
     plain = {name: [line for line in own if KERNELS not in line] for name, own in told.items()}
     assert {name: own for name, own in plain.items() if own} == {}
+
+
+@pytest.mark.parametrize("line", ["import weigh.bins", "import json, weigh", "from weigh import a"])
+def test_every_form_of_an_import_inside_a_function_is_seen(tmp_path, line):
+    (tmp_path / "a.py").write_text(f"def f():\n    x = 1\n    {line}\n", "utf-8")
+    assert late_imports(tmp_path / "a.py") == [f"    {line}"]
+    (tmp_path / "a.py").write_text(f"def f():\n    x = 1\n    {line}  # why\n", "utf-8")
+    assert late_imports(tmp_path / "a.py") == []
