@@ -199,7 +199,7 @@ def screen(
     `missing="skip"` the information value and the largest level are those of the rows with a value.
     Correlations and variance inflation factors are those of the WoE columns. Columns without
     levels, such as dates, are not measured: `select()` leaves them out and says why. It leaves out
-    columns that alone tell the classes apart, too.
+    columns that alone tell the classes apart, too, which are not looked for in scans.
 
     Parameters
     ----------
@@ -300,7 +300,8 @@ def _refuse_options(options: Mapping[str, Any], unread: Mapping[str, str]) -> No
 
 
 def _find_leaks(table: Table, y: Any) -> tuple[str, ...]:
-    if isinstance(table, FarTable):
+    """The columns that alone tell the classes apart; scans would need a pass for each column."""
+    if isinstance(table, FarTable | Scan):
         return ()
     sample = label_sample(table, y)
     return list_leaks(sample.table, sample.kept, sample.labels)
