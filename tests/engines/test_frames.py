@@ -766,6 +766,18 @@ def test_a_lacking_column_is_named(engine):
         model.predict(NAMED[engine](columns))
 
 
+def test_a_table_without_any_column_of_the_model_is_said_to_be_another():
+    model = EvidenceNB().fit(pa.table({"age": [1.0, 2.0], "sex": ["f", "m"]}), [0, 1])
+    other = {"town": ["a"], "income": [1.0], "rooms": [2.0], "heating": ["gas"]}
+    told = r"2 of 2 columns.*it seems to be another table, with the columns 'town', 'income', 'roo"
+    with pytest.raises(ValueError, match=told):
+        model.predict(pa.table(other))
+    with pytest.raises(ValueError, match=r"1 of 2 columns are absent\); add it"):
+        model.predict(pa.table({**other, "age": [1.0]}))
+    with pytest.raises(ValueError, match=r"rename 'Age' if it is the same"):
+        model.predict(pa.table({**other, "Age": [1.0]}))
+
+
 @pytest.mark.parametrize("width", [1, 3])
 def test_an_array_of_another_width_is_refused(width):
     columns = {"a": [0.0, 1.0], "b": [1.0, 2.0]}

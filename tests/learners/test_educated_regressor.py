@@ -30,6 +30,7 @@ from weigh.newton.regression import GAMMA, POISSON, Power
 from weigh.serving.contract import describe
 from weigh.serving.rows import Asked
 from weigh.serving.served import Served
+from weigh.sheet import EstimateSheet
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "model.schema.json").read_text())
 CUTS = [-1.0, -0.4, 0.2, 0.9]
@@ -229,6 +230,14 @@ def test_sheets_and_contributions_lead_to_the_estimate(family):
     np.testing.assert_allclose(totals if family == "gaussian" else np.exp(totals), model.predict(X))
     assert "kind" in sheet.to_text(60)
     assert "kind" in sheet._repr_html_()
+
+
+def test_the_limits_of_a_count_are_shown_as_whole_numbers():
+    sheet = EstimateSheet(1.5, (), 1.25, (0.0, 4.0), link="log")
+    assert ("90% interval", "0 to 4") in sheet._rows()
+    assert ("Estimate", "1.25") in sheet._rows()
+    amount = replace(sheet, interval=(0.0, 4.5))
+    assert ("90% interval", "0.00 to 4.50") in amount._rows()
 
 
 @pytest.mark.parametrize("family", ["gaussian", "poisson", "gamma", "tweedie"])

@@ -1035,6 +1035,21 @@ def test_the_page_of_a_number_has_the_estimates_and_intervals_of_python(
 
 
 @pytest.mark.system
+def test_the_page_of_a_count_shows_the_whole_limits_of_python(browser, tmp_path):
+    model, path = number_model("poisson", 0.5), tmp_path / "page.html"
+    weigh.calculator(model, path=path)
+    browser.open(path)
+    sheet = model.balance_sheet({})
+    low, high = map(int, sheet.interval)
+    for text in (sheet.to_text(), sheet._repr_html_()):
+        assert f"{low} to {high}" in text
+    shown = browser.run("return document.getElementById('interval').textContent")
+    assert shown == f"90% interval {low} to {high}"
+    told = browser.run("return document.getElementById('bar-name').textContent")
+    assert told.endswith(f" on a scale from {low} to {high}")
+
+
+@pytest.mark.system
 def test_the_page_of_a_number_shows_its_estimate_and_refuses_what_belongs_to_classes(
     browser, tmp_path
 ):

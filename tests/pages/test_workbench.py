@@ -601,10 +601,30 @@ def test_no_number_of_a_level_is_clipped(browser, served, width):
 
 
 @pytest.mark.system
-def test_ctrl_c_ends_the_command_and_names_the_draft(served, tmp_path):
+def test_ctrl_c_ends_the_command_and_says_that_nothing_was_written(served):
     process, _ = served()
     process.send_signal(signal.SIGINT)
     assert process.wait(60) == 0
+    assert process.stderr.read().endswith("no changes, nothing written\n")
+
+
+def test_the_end_of_the_command_says_where_the_changes_are(tmp_path, monkeypatch, model):
+    weigh.save(model, tmp_path / "model.json")
+    draw(seed=1).to_csv(tmp_path / "rest.csv", index=False)
+    acts = [
+        lambda s: None,
+        lambda s: s.accept(*MERGE, "asked for"),
+        lambda s: s.save(),
+    ]
+    words = ["edit", f"{tmp_path}/model.json", f"{tmp_path}/rest.csv", "--target", "y"]
+    told = []
+    for act in acts:
+        monkeypatch.setattr("weigh.workbench.edit_in_browser", lambda s, *_, act=act, **__: act(s))
+        told.append(CliRunner().invoke(main, words).stderr.splitlines()[-1])
+    assert told[0] == "no changes, nothing written"
+    edited = tmp_path / "model-edited.json"
+    assert told[1] == f"the draft {edited}.draft holds 1 change; the same command continues it"
+    assert told[2] == f"{edited} holds 1 change"
 
 
 def test_the_command_writes_no_file_called_minus(tmp_path):

@@ -6,6 +6,7 @@ import atexit
 import os
 import tempfile
 import webbrowser
+from typing import TYPE_CHECKING
 
 import click
 
@@ -21,6 +22,9 @@ from weigh.cli.data import (
 )
 from weigh.cli.messages import hint, say
 from weigh.cli.options import data_argument, model_argument, target_option
+
+if TYPE_CHECKING:
+    from weigh.workbench import Session
 
 
 def open_privately(address: str) -> None:
@@ -43,6 +47,18 @@ def _beside(model: str, draft: str) -> str:
         raise click.UsageError(f"{output} exists: name the file to write with -o")
     say(f"note: the edited model will be written to {output}; -o names another file")
     return output
+
+
+def _tell_end(session: Session) -> str:
+    """What the session leaves behind: a draft, a saved model, or nothing."""
+    from weigh.layout import count_of
+
+    changes = count_of(session.n_changes, "change")
+    if session.draft.exists():
+        return f"the draft {session.draft} holds {changes}; the same command continues it"
+    if session.output.exists():
+        return f"{session.output} holds {changes}"
+    return "no changes, nothing written"
 
 
 @main.command()
@@ -139,5 +155,4 @@ def edit(
             open_privately(address)
 
     edit_in_browser(session, port, f"Edit {os.path.basename(model)}", tell=tell)
-    if session.draft.exists():
-        say(f"changes that were not saved are in {session.draft}; the same command continues")
+    say(_tell_end(session))

@@ -143,6 +143,12 @@ def name_columns(table: Table, names: Any) -> Table:
     return replace(table, names=tuple(map(str, given)), named=True)
 
 
+def _seems_other(names: Sequence[str]) -> str:
+    """End of an error about a table that has no column of a model."""
+    few = ", ".join(map(repr, names[:3])) + (", ..." if len(names) > 3 else "")
+    return f": it seems to be another table, with the columns {few}" if names else ""
+
+
 def match(table: Table, names: tuple[str, ...], named: bool, reader: str) -> Table:
     """Select the columns that a model was fitted with: by name, or by position without names."""
     if named and table.named:
@@ -154,10 +160,11 @@ def match(table: Table, names: tuple[str, ...], named: bool, reader: str) -> Tab
             near = _nearest(absent[0], tuple(n for n in table.names if n not in names))
             fix = "; add it; its empty values count as missing"
             fix = fix if near is None else f"; rename {near!r} if it is the same"
-            misread = doubt_names(table.names) if len(absent) == len(names) else ""
+            if len(absent) == len(names) and near is None:
+                fix = doubt_names(table.names) or _seems_other(table.names)
             raise ValueError(
                 f"the table has no column {absent[0]!r}, which {reader} was fitted with "
-                f"({len(absent)} of {len(names)} columns are absent){misread or fix}"
+                f"({len(absent)} of {len(names)} columns are absent){fix}"
             )
         return table.select(names)
     if len(table.names) != len(names):

@@ -231,13 +231,19 @@ function numberView(model) {
     return digitsOf(interval ? interval[1] - interval[0] : estimate);
   }
 
+  // Decimal places of the limits of an interval: those of a count are whole numbers.
+  function limitPlaces(sheet, ...limits) {
+    return factors && limits.every(Number.isInteger) ? 0 : places(sheet);
+  }
+
   function showAnswer(sheet) {
     const digits = places(sheet);
     const [low, high] = sheet.interval ?? [sheet.estimate, sheet.estimate];
+    const whole = limitPlaces(sheet, low, high);
     byId("of-what").textContent = `Estimate of ${name}`;
     byId("probability").textContent = spell(sheet.estimate, digits);
     byId("interval").textContent = sheet.interval
-      ? `${percent(model.coverage)} interval ${spell(low, digits)} to ${spell(high, digits)}`
+      ? `${percent(model.coverage)} interval ${spell(low, whole)} to ${spell(high, whole)}`
       : "";
     const from = Math.min(low, model.axis[0]);
     const across = Math.max(high, model.axis[1]) - from || 1;
@@ -246,8 +252,10 @@ function numberView(model) {
     byId("reach").setAttribute("width", at(high) - at(low));
     byId("gauge").setAttribute("x", Math.max(at(sheet.estimate) - 0.4, 0));
     byId("gauge").setAttribute("width", 0.8);
+    const ends = [from, from + across];
+    const [left, right] = ends.map((end) => spell(end, limitPlaces(sheet, ...ends)));
     byId("bar-name").textContent =
-      `${spell(sheet.estimate, digits)} on a scale from ${spell(from, digits)} to ${spell(from + across, digits)}`;
+      `${spell(sheet.estimate, digits)} on a scale from ${left} to ${right}`;
   }
 
   const phrase = (item) => item.words + (item.note ? ` (${item.note})` : "");

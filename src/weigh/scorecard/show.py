@@ -104,7 +104,8 @@ def notes(card: Scorecard) -> list[str]:
         )
         ranks = "" if done.auc_before is None else f"{moved} and "
         found.append(
-            f"Rounding {ranks}changed no probability by more than {done.largest_change:.4f}."
+            f"On the rows that the card was made from, rounding {ranks}changed no probability by "
+            f"more than {done.largest_change:.4f}."
         )
     against = [table.shown for table in find_reversed(card.evidence)]
     if against:

@@ -72,7 +72,7 @@ class EstimateSheet:
         return ("", change, "Weight") if self.link == "curve" else ("", change)
 
     def _rows(self) -> list[tuple[str, ...]]:
-        low, high = map(self._number, self.interval)
+        low, high = map(self._limit, self.interval)
         rows: list[tuple[str, ...]] = [("Start: nothing known", self._per_unit(self.start))]
         rows += map(self._moved, self.pushes)
         if self.rate is not None:
@@ -99,6 +99,11 @@ class EstimateSheet:
 
     def _number(self, value: float, sign: str = "") -> str:
         return spell(value, digits_of(self.interval[1] - self.interval[0]), sign)
+
+    def _limit(self, value: float) -> str:
+        """A limit of the interval; those of a count are whole numbers."""
+        counts = self.link == "log" and all(map(float.is_integer, self.interval))
+        return spell(value, 0) if counts else self._number(value)
 
     def _per_unit(self, value: float) -> str:
         """A number with the digits of the rate, which may be much smaller than the estimate."""

@@ -121,6 +121,11 @@ class Session:
             "by": self._judge.by,
         }
 
+    @property
+    def n_changes(self) -> int:
+        """The number of changes of this sitting, with those of a continued draft."""
+        return len(self.editor.edits) - self._given
+
     def table(self, name: str) -> dict[str, Any]:
         """The table of a feature, and its shape."""
         return self._show(self.editor.evidence, name)
@@ -164,7 +169,7 @@ class Session:
 
     def _check(self, changes: int | None = None) -> None:
         """Refuse what was asked of a model with another number of changes, as by a second click."""
-        now = len(self.editor.edits) - self._given
+        now = self.n_changes
         if changes is not None and changes != now:
             raise ValueError(
                 f"the page shows {changes} changes, but there are {now}; reload the page"
@@ -201,7 +206,7 @@ class Session:
         write_text(_to_csv(self.editor.edits), self.log)
         self.draft.unlink(missing_ok=True)
         self._written = None
-        self._saved = len(self.editor.edits) - self._given
+        self._saved = self.n_changes
         return self.state()
 
     def _write_draft(self) -> None:
