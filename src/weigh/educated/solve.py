@@ -293,7 +293,7 @@ class State:
         return add_tied(problem.design.unpad(bent), problem.ties) + pulled
 
     def rescale(self, scales: Floats) -> State:
-        """The same weights with other scales; needs no pass over the rows."""
+        """Replace the scales and keep the weights, without a pass over the rows."""
         return replace(self, scales=scales, near=self._nearest, rescaled=True)
 
     def moved(self, step: Floats) -> State:
