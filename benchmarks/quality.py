@@ -6,14 +6,15 @@ runs 5 stratified folds, the same for all learners, of every set in `benchmarks.
 benchmarks/results/quality.json and, from it, docs/quality.md. Everything runs on one thread of one
 processor, and seconds are processor seconds.
 
-Each fit is kept in build/quality (`--cache`) with a digest of its data, its library's version and
-our code, so a run that was ended goes on where it was: rivals are run again only if they changed,
-and all figures of `weigh` are those of one state of its source.
+Each fit is kept with a digest of its data, its library's version and our code, so a run that was
+ended goes on where it was. The fits of rivals are kept in benchmarks/results/runs, which is part of
+the repository: they are run again only if the rival changed. Those of `weigh` are kept in
+build/quality (`--cache`), and all its figures are those of one state of its source.
 
     python -m benchmarks.quality --sets heart pima --learners AdjustedNB EBM
 
-fills the cache with a part and writes no page. `--as-is` runs nothing: it writes the page from the
-folds that the cache holds, and the page lists those that are missing.
+runs a part and writes no page. `--rivals-as-they-are` runs no fold of a rival, `--as-is` none at
+all: the page is written from the folds that are kept, and lists those that are missing.
 """
 
 from __future__ import annotations
@@ -21,14 +22,13 @@ from __future__ import annotations
 import argparse
 import ast
 import hashlib
-import json
 import os
 import platform
 import sys
 import time
 import warnings
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import date
 from functools import cache
 from importlib.metadata import version
@@ -46,6 +46,7 @@ from benchmarks.quality_page import ADDITIVE, RIVAL, Outcome, Results, Shape, wr
 from benchmarks.rivals import interpret, lightgbm, scikit_learn
 from benchmarks.rivals import weigh as family
 from benchmarks.rivals.fitted import Fit
+from benchmarks.runs import DIGITS, Run, find_file, read_runs, write_runs
 from benchmarks.sets import FOLDS, SOURCES, Problem, prepare
 
 Floats: TypeAlias = np.ndarray[Any, Any]
@@ -56,6 +57,7 @@ LEAST = 1e-10
 HERE = Path(__file__).parents[1]
 CACHE = HERE / "build" / "quality"
 RESULTS = HERE / "benchmarks" / "results" / "quality.json"
+KEPT = HERE / "benchmarks" / "results" / "runs"
 PAGE = HERE / "docs" / "quality.md"
 
 
@@ -74,22 +76,6 @@ LEARNERS = {name: Learner(fit, "weigh", weigh) for name, fit in family.learners(
     RIVAL: Learner(interpret.fit, "interpret-core", interpret),
     "LightGBM": Learner(lightgbm.fit, "lightgbm", lightgbm),
 }
-
-
-@dataclass(frozen=True)
-class Run:
-    """One fit on four folds and its predictions of the fifth."""
-
-    set: str
-    learner: str
-    fold: int
-    key: str
-    bits: float
-    auc: float
-    fit_seconds: float
-    predict_seconds: float
-    size: int
-    log_odds: list[float]  # of the rows held out, in their order
 
 
 # ---------------------------------------------------------------- one fit
@@ -114,7 +100,7 @@ def measure(problem: Problem, name: str, fold: int) -> Run:
         fit_seconds=fitted - start,
         predict_seconds=done - fitted,
         size=model.size(),
-        log_odds=[float(f"{value:.8g}") for value in find_log_odds(p)],
+        log_odds=tuple(np.round(find_log_odds(p), DIGITS).tolist()),
     )
 
 
@@ -155,20 +141,17 @@ def _code_key(file: str) -> str:
 def run_folds(
     problem: Problem, name: str, folder: Path | None, as_is: bool = False
 ) -> Iterator[Run]:
-    """The runs of a learner: those of the cache as they are, then the others."""
-    path = folder and folder / f"{problem.name}-{name.replace(' ', '_')}.jsonl"
-    key, known = find_key(problem, LEARNERS[name]), {}
-    if path and path.exists():
-        runs = [Run(**json.loads(line)) for line in path.read_text().splitlines()]
-        known = {run.fold: run for run in runs if run.key == key}
+    """The runs of a learner: those that are kept in `folder` as they are, then the others."""
+    path = folder and find_file(folder, problem.name, name)
+    key, before = find_key(problem, LEARNERS[name]), read_runs(path) if path else []
+    known = {run.fold: run for run in before if run.key == key}
     for fold in range(FOLDS):
         if fold not in known:
             if as_is:
                 continue
             known[fold] = measure(problem, name, fold)
             if path:
-                with path.open("a") as file:
-                    file.write(json.dumps(asdict(known[fold])) + "\n")
+                write_runs(path, [*known.values()])
         yield known[fold]
 
 
@@ -248,20 +231,33 @@ def hold_to_one_thread() -> Any:
 
 def read_arguments() -> argparse.Namespace:
     words = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    words.add_argument("--cache", type=Path, default=CACHE, help="a folder of what was run")
-    words.add_argument(
-        "--as-is", action="store_true", help="write what the cache holds, run nothing"
-    )
+    words.add_argument("--cache", type=Path, default=CACHE, help="a folder for the fits of weigh")
+    words.add_argument("--kept", type=Path, default=KEPT, help="a folder for the fits of rivals")
+    words.add_argument("--as-is", action="store_true", help="run nothing: write what is kept")
+    words.add_argument("--rivals-as-they-are", action="store_true", help="run no fold of a rival")
     words.add_argument("--sets", nargs="+", choices=[*SOURCES], default=[*SOURCES])
     words.add_argument("--learners", nargs="+", choices=[*LEARNERS], default=[*LEARNERS])
     return words.parse_args()
 
 
-def run_set(
-    problem: Problem, learners: list[str], folder: Path | None, as_is: bool = False
-) -> dict[str, Outcome]:
+@dataclass(frozen=True)
+class Keeping:
+    """Where fits are kept, and whether those that are missing are left out."""
+
+    ours: Path
+    rivals: Path
+    ours_as_is: bool = False
+    rivals_as_is: bool = False
+
+    def run(self, problem: Problem, name: str) -> list[Run]:
+        if LEARNERS[name].library == "weigh":
+            return [*run_folds(problem, name, self.ours, self.ours_as_is)]
+        return [*run_folds(problem, name, self.rivals, self.rivals_as_is)]
+
+
+def run_set(problem: Problem, learners: list[str], keeping: Keeping) -> dict[str, Outcome]:
     """What each learner did on a set; one without a fold is not there."""
-    runs = {name: [*run_folds(problem, name, folder, as_is)] for name in learners}
+    runs = {name: keeping.run(problem, name) for name in learners}
     outcomes = {name: gather(problem, done, runs.get(RIVAL)) for name, done in runs.items() if done}
     for name, outcome in outcomes.items():
         words = f"{outcome.bits:.4f} bits, {outcome.fit_seconds:.2f} s"
@@ -269,12 +265,10 @@ def run_set(
     return outcomes
 
 
-def run_all(sets: list[str], learners: list[str], folder: Path, as_is: bool = False) -> Results:
+def run_all(sets: list[str], learners: list[str], keeping: Keeping) -> Results:
     problems = {name: prepare(name) for name in sets}
     return Results(
-        outcomes={
-            name: run_set(problem, learners, folder, as_is) for name, problem in problems.items()
-        },
+        outcomes={name: run_set(problem, learners, keeping) for name, problem in problems.items()},
         shapes={name: describe(problem) for name, problem in problems.items()},
         versions={learner.library: version(learner.library) for learner in LEARNERS.values()},
         machine=describe_machine(),
@@ -294,9 +288,10 @@ def describe_machine() -> str:
 def main() -> None:
     asked = read_arguments()
     warnings.simplefilter("ignore")  # the rivals' own words on versions, gaps and convergence
-    asked.cache.mkdir(parents=True, exist_ok=True)
+    left_out = asked.as_is or asked.rivals_as_they_are
+    keeping = Keeping(asked.cache, asked.kept, asked.as_is, left_out)
     with hold_to_one_thread():
-        results = run_all(asked.sets, asked.learners, asked.cache, asked.as_is)
+        results = run_all(asked.sets, asked.learners, keeping)
     if asked.sets == [*SOURCES] and asked.learners == [*LEARNERS]:
         RESULTS.parent.mkdir(exist_ok=True)
         results.write(RESULTS)

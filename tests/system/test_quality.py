@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from benchmarks import quality, quality_page
 from benchmarks.quality import (
+    Keeping,
     Learner,
     calibration_slope,
     compare,
@@ -22,6 +23,7 @@ from benchmarks.quality import (
 )
 from benchmarks.quality_page import ADDITIVE, OURS, Outcome, Results, Shape, write_page
 from benchmarks.rivals import scikit_learn
+from benchmarks.runs import find_file, read_runs, write_runs
 from benchmarks.sets import FOLDS, SOURCES, Problem, prepare
 from sklearn.metrics import log_loss
 
@@ -199,8 +201,8 @@ def test_other_code_is_run_again_but_not_for_a_comment(counting, tmp_path, monke
 def test_a_part_of_the_cache_is_gathered_as_it_is_and_compared_on_its_rows(tmp_path):
     problem, ours, rival = make_problem(), "EvidenceNB", "AdjustedNB"
     whole = {name: [*run_folds(problem, name, tmp_path)] for name in (ours, rival)}
-    path = tmp_path / f"made-{rival}.jsonl"
-    path.write_text("".join(path.read_text().splitlines(keepends=True)[:2]))
+    path = find_file(tmp_path, problem.name, rival)
+    write_runs(path, read_runs(path)[:2])
     part = [*run_folds(problem, rival, tmp_path, as_is=True)]
     assert part == whole[rival][:2]
     outcome = gather(problem, whole[ours], part)
@@ -213,7 +215,24 @@ def test_a_part_of_the_cache_is_gathered_as_it_is_and_compared_on_its_rows(tmp_p
 def test_a_learner_without_a_fold_in_the_cache_is_left_out(tmp_path):
     problem = make_problem()
     [*run_folds(problem, "EvidenceNB", tmp_path)]
-    assert [*run_set(problem, ["EvidenceNB", "AdjustedNB"], tmp_path, as_is=True)] == ["EvidenceNB"]
+    keeping = Keeping(tmp_path, tmp_path, ours_as_is=True)
+    assert [*run_set(problem, ["EvidenceNB", "AdjustedNB"], keeping)] == ["EvidenceNB"]
+
+
+@pytest.mark.parametrize("name", ["EvidenceNB", "logistic regression"])
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+def test_fits_of_rivals_are_kept_apart_from_ours(tmp_path, name):
+    keeping = Keeping(tmp_path / "ours", tmp_path / "rivals")
+    run_set(make_problem(), [name], keeping)
+    home = "ours" if name == "EvidenceNB" else "rivals"
+    assert [path.parent.name for path in tmp_path.glob("*/*")] == [home]
+
+
+def test_a_run_that_is_kept_has_all_digits_that_were_measured(tmp_path):
+    run = next(run_folds(make_problem(), "EvidenceNB", None))
+    write_runs(tmp_path / "a.npz", [run])
+    assert read_runs(tmp_path / "a.npz") == [run]
+    assert [*tmp_path.glob("*")] == [tmp_path / "a.npz"]
 
 
 def test_the_error_of_a_ratio_is_that_of_the_bootstrap():
