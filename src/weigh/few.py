@@ -14,6 +14,9 @@ import numpy as np
 FEW = 1 << 17
 """Largest number of rows that NumPy scores in less time than numba takes to load."""
 
+BYTE_TABLE = 256 + 16
+"""Length of a table looked up by a byte. Tables 256 apart would share lines of the cache."""
+
 
 def for_rows(n_rows: int) -> Any:
     """Module with the scoring loops: in NumPy for few rows unless numba is loaded."""
@@ -29,6 +32,12 @@ def add_one(totals: Any, codes: Any, weights: Any) -> None:
 def add_many(totals: Any, codes: Any, weights: Any) -> None:
     """Add weights[code] to the totals of each row: one column per class."""
     totals += weights[codes]
+
+
+def add_bytes(totals: Any, matrix: Any, weights: Any) -> None:
+    """Add weights[column, code] to the total of each row, column by column."""
+    for codes, table in zip(matrix.T, weights, strict=True):
+        totals[:, 0] += table[codes]
 
 
 def logistic(totals: Any, out: Any) -> None:

@@ -33,6 +33,30 @@ def count_weighted(codes: Any, classes: Any, weight: Any, out: Any) -> None:
         out[codes[i], classes[i]] += weight[i]
 
 
+LANES = 4
+"""Rows counted at a time, each in its own array, so that no addition waits for the one before."""
+
+
+@compiled
+def count_codes(codes: Any, out: Any) -> None:
+    """Add one to out[lane, code] for each row; the sum over lanes counts the codes."""
+    n_rows = codes.shape[0]
+    for i in range(0, n_rows - 3, LANES):
+        for lane in range(LANES):
+            out[lane, codes[i + lane]] += 1
+    for i in range(n_rows - n_rows % LANES, n_rows):
+        out[0, codes[i]] += 1
+
+
+@compiled
+def count_bytes(matrix: Any, classes: Any, out: Any) -> None:
+    """Add one to out[class, column, code] for each cell of a matrix of codes below 256."""
+    for i in range(matrix.shape[0]):
+        label = classes[i]
+        for j in range(matrix.shape[1]):
+            out[label, j, matrix[i, j]] += np.uint32(1)
+
+
 @compiled
 def look_up(codes: Any, table: Any, out: Any) -> None:
     """Look up codes in a table: out[i] = table[codes[i]]."""
@@ -75,6 +99,26 @@ def add_many(totals: Any, codes: Any, weights: Any) -> None:
         code = codes[i]
         for k in range(weights.shape[1]):
             totals[i, k] += weights[code, k]
+
+
+@compiled
+def add_bytes(totals: Any, matrix: Any, weights: Any) -> None:
+    """Add weights[column, code] to the total of each row, for a matrix of codes below 256.
+
+    Each row adds its columns in order. Four rows at a time keep the adder busy.
+    """
+    n_rows = matrix.shape[0]
+    for i in range(0, n_rows - 3, 4):
+        a, b, c, d = totals[i, 0], totals[i + 1, 0], totals[i + 2, 0], totals[i + 3, 0]
+        for j in range(matrix.shape[1]):
+            a += weights[j, matrix[i, j]]
+            b += weights[j, matrix[i + 1, j]]
+            c += weights[j, matrix[i + 2, j]]
+            d += weights[j, matrix[i + 3, j]]
+        totals[i, 0], totals[i + 1, 0], totals[i + 2, 0], totals[i + 3, 0] = a, b, c, d
+    for i in range(n_rows - n_rows % 4, n_rows):
+        for j in range(matrix.shape[1]):
+            totals[i, 0] += weights[j, matrix[i, j]]
 
 
 @compiled

@@ -11,6 +11,7 @@ import numpy as np
 
 from weigh.bins import Binning, Cross, Feature, Kind, Placed, sort_values
 from weigh.errors import Parameter, ParameterError
+from weigh.few import BYTE_TABLE
 from weigh.frames import (
     Codes,
     Column,
@@ -136,6 +137,14 @@ class Rows:
         out = np.zeros((n_codes, self.n_classes))
         kernels.count_weighted(codes, self.labels, self.weight, out)
         return out
+
+    def count_bytes(self, matrix: Integers) -> Integers:
+        """Number of rows of each class, column and code of a matrix of bytes."""
+        from weigh import kernels
+
+        counts = np.zeros((self.n_classes, matrix.shape[1], BYTE_TABLE), dtype=np.uint32)
+        kernels.count_bytes(matrix, self.labels, counts)
+        return counts[:, :, :256]
 
 
 def count_levels(feature: Feature, column: Column, rows: Rows) -> Counts:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from weigh import EvidenceNB
 from weigh.engine import Setting, tally, tally_levels
-from weigh.frames import label_sample, read
+from weigh.frames import label_sample, read, side_by_side
 from weigh.tally import add
 
 few = settings(max_examples=50, deadline=None)
@@ -284,3 +284,43 @@ def test_features_in_another_order_add_by_name():
 def test_classes_of_another_type_do_not_add():
     with pytest.raises(ValueError, match="classes mixes labels of different types"):
         table_of("v", ["a"], [1]) + table_of("v", ["a"], ["1"])
+
+
+def orders_of(array):
+    """The same cells, held in memory in other ways."""
+    wide = np.zeros((len(array), 2 * array.shape[1]), dtype=array.dtype)
+    wide[:, ::2] = array
+    return {
+        "by columns": np.asfortranarray(array),
+        "with gaps": wide[:, ::2],
+        "inside a wider array": np.hstack([array, array])[:, : array.shape[1]],
+        "backwards": np.ascontiguousarray(array[:, ::-1])[:, ::-1],
+        "read-only": np.broadcast_to(array, array.shape),
+    }
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int8, np.bool_])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_an_array_of_bytes_is_counted_and_scored_alike_in_every_memory_order(kind, n_classes):
+    rng = np.random.default_rng(0)
+    X = rng.integers(-100, 120, (70_003, 5)).astype(kind)
+    y = rng.integers(0, n_classes, len(X))
+    model = EvidenceNB(categorical_features="all").fit(X, y)
+    by_column = [np.bincount(X[:, j] == X[0, j], minlength=2)[1] for j in range(5)]
+    for table, n, value in zip(model.evidence_.tally.tables, by_column, X[0], strict=True):
+        assert table.counts[table.feature.values.index(value)].sum() == n
+    expected = model.predict_proba(X)
+    for name, same in orders_of(X).items():
+        other = EvidenceNB(categorical_features="all").fit(same, y)
+        assert_same(other.evidence_.tally, model.evidence_.tally)
+        assert (other.predict_proba(same) == expected).all(), name
+        assert other.provenance_.training_rows == model.provenance_.training_rows, name
+
+
+def test_columns_side_by_side_are_one_matrix_only_in_their_order():
+    X = np.arange(12, dtype=np.uint8).reshape(4, 3)
+    columns = [*X.T]
+    assert side_by_side(columns).tolist() == X.tolist()
+    assert side_by_side(columns[:2]).tolist() == X[:, :2].tolist()
+    for odd in (columns[::-1], [columns[0], columns[2]], [*X.astype(np.int16).T], [*X.T.copy()]):
+        assert side_by_side(odd) is None

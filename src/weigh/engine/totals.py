@@ -11,7 +11,7 @@ import numpy as np
 from weigh import few
 from weigh.bins import Cross, Feature, Placed
 from weigh.engine.threads import BLOCK, report, spread
-from weigh.frames import Floats, Integers, Scan, Table, count_matrix
+from weigh.frames import Floats, Integers, Scan, Table, count_matrix, side_by_side
 
 
 def total_counts(table: Table, weights: Floats, prior: Floats) -> Floats:
@@ -94,15 +94,28 @@ def total_placed(
     totals = np.empty((n_rows, len(prior)))
     own = few.for_rows(n_rows)
     add = own.add_one if len(prior) == 1 else own.add_many
+    matrix = side_by_side([part.codes for part in placed]) if len(prior) == 1 else None
+    by_byte = None if matrix is None else _stack(by_code)
 
     def fill(start: int) -> None:
         block = slice(start, start + BLOCK)
         totals[block] = prior
+        if matrix is not None:  # read once, not once a column
+            own.add_bytes(totals[block], matrix[block], by_byte)
+            return
         for part, weight in zip(placed, by_code, strict=True):
             add(totals[block], part.codes[block], weight)
 
     spread(fill, range(0, n_rows, BLOCK), n_rows)
     return totals
+
+
+def _stack(by_code: Sequence[Floats]) -> Floats:
+    """Stack tables of weights of codes below 256, as `add_bytes` reads them."""
+    tables = np.zeros((len(by_code), few.BYTE_TABLE))
+    for table, weight in zip(tables, by_code, strict=True):
+        table[: len(weight)] = weight[:, 0]
+    return tables
 
 
 def add_weights(totals: Floats, codes: Integers, weights: Floats) -> None:

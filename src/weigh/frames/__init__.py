@@ -49,7 +49,7 @@ from weigh.frames.native import (
 from weigh.frames.reading import as_rows, blank, read, refuse_twice, vector, wrap
 from weigh.frames.scans import ROWS, Scan, open_scan
 from weigh.frames.sources import read_csv, read_file, scan, write_file
-from weigh.frames.tables import Table, refuse_empty
+from weigh.frames.tables import Table, refuse_empty, side_by_side
 from weigh.frames.targets import (
     Sample,
     check_name,
@@ -132,6 +132,7 @@ __all__ = [
     "register",
     "scan",
     "set_names",
+    "side_by_side",
     "sort_classes",
     "sort_folds",
     "spell",

@@ -210,7 +210,8 @@ def _code_array(array: np.ndarray[Any, Any]) -> Codes:
     if array.dtype.kind in "iu" and array.size:
         low, high = int(array.min()), int(array.max())
         if high - low < SMALL_RANGE:
-            codes = (array - array.dtype.type(low)).astype(np.min_scalar_type(high - low))
+            codes = np.empty(len(array), dtype=np.min_scalar_type(high - low))
+            np.subtract(array, array.dtype.type(low), out=codes, casting="unsafe")
             return Codes(codes, tuple(range(low, high + 1)))
     if array.dtype.kind == "f":
         array = array.astype(np.float64, copy=False)

@@ -10,6 +10,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 import pyarrow as pa
+from numpy.lib.stride_tricks import as_strided
 
 from weigh.frames.columns import (
     Codes,
@@ -70,9 +71,16 @@ class Table:
         if not self.whole:
             return column
         column = as_missing(column)
-        if isinstance(column, Codes) and any(isinstance(value, str) for value in column.values):
+        if isinstance(column, Codes) and str in {*map(type, column.values)}:
             self._categories[name] = column
         return column
+
+    def bytes(self) -> Integers | None:
+        """All columns as a matrix of bytes, without a copy; None if they are not held like that."""
+        plain = type(self) is Table and self.backend is None and self.hidden is None
+        if not plain or self.n_rows <= FEW:
+            return None
+        return side_by_side([self.source(j) for j in range(len(self.names))])
 
     def _convert(self, name: str, categorical: bool | None) -> Column:
         j = self._place[name]
@@ -163,6 +171,27 @@ def _pick(source: Any, places: Integers) -> Any:
         views = pa.types.is_string_view(array.type)  # Arrow cannot select their rows
         return (array.cast(pa.large_string()) if views else array).take(pa.array(places))
     return source[places]
+
+
+def side_by_side(columns: Sequence[Any]) -> Integers | None:
+    """Matrix of the bytes of columns that one array holds row by row; None for other columns.
+
+    >>> array = np.arange(6, dtype=np.uint8).reshape(3, 2)
+    >>> side_by_side([array[:, 0], array[:, 1]]).tolist()
+    [[0, 1], [2, 3], [4, 5]]
+    >>> side_by_side([array[:, 1], array[:, 0]]) is None
+    True
+    """
+    arrays = all(isinstance(one, np.ndarray) and one.dtype.itemsize == 1 for one in columns)
+    if len(columns) < 2 or not arrays or len({(one.shape, one.strides) for one in columns}) > 1:
+        return None
+    first, step = columns[0], columns[0].strides[0]
+    start = first.__array_interface__["data"][0]
+    places = [one.__array_interface__["data"][0] - start for one in columns]
+    if step < len(columns) or places != [*range(len(columns))]:
+        return None
+    shape = (len(first), len(columns))
+    return as_strided(first.view(np.uint8), shape, (step, 1), writeable=False)
 
 
 def refuse_empty(table: Table) -> None:

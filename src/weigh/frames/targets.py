@@ -90,7 +90,7 @@ def label_sample(
     if used:
         table = table.without(used)
         refuse_empty(table)
-    labels, kept = places[column.codes], np.ones(table.n_rows, dtype=np.bool_)
+    labels, kept = _look_up(places, column.codes), np.ones(table.n_rows, dtype=np.bool_)
     if weight is not None and not weight.all():  # rows of weight 0 are dropped
         kept = weight > 0
         table, labels, weight = table.rows(np.flatnonzero(kept)), labels[kept], weight[kept]
@@ -199,11 +199,22 @@ def read_classes(classes: Any) -> np.ndarray[Any, Any]:
     return sort_classes([column.values[code] for code in np.unique(column.codes)], "classes")
 
 
+def _look_up(places: Integers, codes: Integers) -> Integers:
+    """Class of each code; without a copy if these are the codes, in a plain array."""
+    same = codes.dtype == places.dtype and np.array_equal(places, np.arange(len(places)))
+    plain = codes.flags.writeable and codes.flags.c_contiguous
+    return codes if same and plain else places[codes]
+
+
 def _count(codes: Integers, weight: Floats | None, n_codes: int) -> Floats:
     from weigh import kernels
 
+    if weight is None:
+        whole = np.zeros((kernels.LANES, n_codes), dtype=np.int64)
+        kernels.count_codes(codes, whole)
+        return np.asarray(whole.sum(axis=0), dtype=np.float64)
     counts = np.zeros(n_codes)
-    kernels.sum_codes(codes, np.ones(1) if weight is None else weight, counts)
+    kernels.sum_codes(codes, weight, counts)
     return counts
 
 

@@ -36,6 +36,11 @@ class ColumnSummary:
     whole: bool | None = None
     binary: bool | None = None
 
+    @classmethod
+    def of_counts(cls, column: Codes, counts: Floats) -> ColumnSummary:
+        """Summary of a column of which each code was counted by class."""
+        return _repeat(column.codes[:0], counts, column)
+
     def is_whole(self, special: Sequence[Any]) -> bool:
         """Whether all numbers are whole, special values aside."""
         assert isinstance(self.column, Numbers)

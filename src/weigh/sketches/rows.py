@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from base64 import b64decode, b64encode
 from binascii import Error
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from math import comb, sqrt
@@ -24,7 +25,8 @@ from typing import Any
 
 import numpy as np
 
-from weigh.frames import Codes, Column, Integers, Scan, Table, Value, reads_as_number
+from weigh.few import BYTE_TABLE
+from weigh.frames import Codes, Column, Floats, Integers, Scan, Table, Value, reads_as_number
 
 BLOCK = 1 << 14
 """Rows whose totals stay in the processor's cache while all coded columns are added."""
@@ -36,6 +38,9 @@ def hash_rows(table: Table) -> Integers:
         return np.concatenate([hash_rows(part) for part in table.batches()])
     from weigh.sketches import kernels  # loads numba
 
+    matrix = table.bytes()
+    if matrix is not None:
+        return mix(_sum_bytes(table, matrix))
     total, coded = np.zeros(table.n_rows, dtype=np.uint64), []
     for name in table.names:
         column, key = _read(table, name), _hash_text(name)
@@ -48,6 +53,19 @@ def hash_rows(table: Table) -> Integers:
         for codes, hashes in coded:
             kernels.add_levels(codes[rows], hashes, total[rows])
     return mix(total)
+
+
+def _sum_bytes(table: Table, matrix: Integers) -> Integers:
+    """Sum over columns of the hashes of values, for an array of bytes, which is read once."""
+    from weigh.kernels import add_bytes  # loads numba
+
+    hashes = np.zeros((len(table.names), BYTE_TABLE), dtype=np.uint64)
+    for own, name in zip(hashes, table.names, strict=True):
+        levels = _hash_values(table.column(name, True).values)  # type: ignore[arg-type]
+        own[: len(levels)] = mix(levels, _hash_text(name))
+    total = np.zeros((table.n_rows, 1), dtype=np.uint64)
+    add_bytes(total, matrix, hashes)
+    return total[:, 0]
 
 
 def mix(bits: Integers, key: Any = 0) -> Integers:
@@ -70,6 +88,9 @@ def _read(table: Table, name: str) -> Column:
 
 def _hash_values(values: tuple[Value, ...]) -> Integers:
     """Hash values; text that reads as a number is that number, as in files without types."""
+    if {*map(type, values)} == {int}:
+        with suppress(OverflowError):
+            return _hash_numbers(np.array(values, dtype=np.float64))
     numbers, found = np.full(max(len(values), 1), np.nan), {}
     for i, value in enumerate(values):
         text = str(value).lower() if isinstance(value, bool) else value
@@ -80,11 +101,16 @@ def _hash_values(values: tuple[Value, ...]) -> Integers:
                 numbers[i] = float(text)
         except OverflowError:
             found[i] = _hash_text(str(text))
-    out = np.zeros(len(numbers), dtype=np.uint64)
+    out = _hash_numbers(numbers)
+    out[[*found]] = [*found.values()]
+    return out
+
+
+def _hash_numbers(numbers: Floats) -> Integers:
     from weigh.sketches import kernels  # loads numba
 
+    out = np.zeros(len(numbers), dtype=np.uint64)
     kernels.hash_numbers(numbers, numbers.view(np.uint64), out)
-    out[[*found]] = [*found.values()]
     return out
 
 
@@ -219,7 +245,7 @@ def _distinct(hashes: Integers) -> tuple[Integers, Integers]:
     """Smallest distinct hashes, at least `KEPT` if there are as many, and their counts."""
     reach = 4 * KEPT
     while reach < len(hashes):  # faster than sorting all
-        bound = np.partition(hashes, reach)[reach]
+        bound = np.uint64(reach * (1 << BITS) // len(hashes))  # hashes are spread evenly
         found, counts = np.unique(hashes[hashes <= bound], return_counts=True)
         if len(found) >= KEPT:
             return found, counts
