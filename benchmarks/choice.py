@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import weigh
-from weigh.comparison.differences import choose
+from weigh.comparison.run import choose
 from weigh.metrics import loss_bits
 
 SETS = (

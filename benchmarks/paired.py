@@ -18,8 +18,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
-from weigh.comparison.differences import RowScores, subtract
-from weigh.comparison.run import Task, run_learner
+from weigh.comparison.differences import RowScores
+from weigh.comparison.run import run_learner
+from weigh.comparison.task import Asked, ClassTask, Task
 from weigh.metrics import loss_bits
 
 FOLDS, COVERAGE = 5, 0.95
@@ -48,7 +49,7 @@ def draw(seed: int, n: int) -> tuple[Any, Any]:
 
 def try_pair(task: Task, scores: dict[str, RowScores], pair: tuple[str, str]) -> Tried:
     one, other = (scores[name] for name in pair)
-    found = subtract(task, one, other, COVERAGE).loss
+    found = task.subtract(one, other, COVERAGE).loss
     gap = one.loss - other.loss
     means = np.array([gap[held_out].mean() for _, held_out in task.splits])
     error = means.std(ddof=1) * np.sqrt(1 / FOLDS + 1 / (FOLDS - 1))
@@ -68,9 +69,9 @@ def main() -> None:
         truth = []
         for seed in range(repeats):
             X, y = draw(seed, n)
-            task = Task.read(X, y, None, FOLDS, seed)
+            task = ClassTask.read(X, y, Asked(FOLDS, random_state=seed))
             runs = {name: run_learner(name, it, task, 0, 1).p for name, it in LEARNERS.items()}
-            scores = {name: RowScores.of(task, p) for name, p in runs.items() if p is not None}
+            scores = {name: task.score(p) for name, p in runs.items() if p is not None}
             for pair in PAIRS:
                 tried[pair].append(try_pair(task, scores, pair))
             truth.append(true_losses(X, y, task.splits[0][0], new))

@@ -44,10 +44,9 @@ from weigh import (
     datasets,
 )
 from weigh.cli import main
-from weigh.comparison.differences import Difference, Differences, choose
-from weigh.comparison.result import Entry
-from weigh.comparison.run import SIMPLEST_FIRST, family, rank
-from weigh.comparison.show import page
+from weigh.comparison import Difference, Differences
+from weigh.comparison.result import Entry, page
+from weigh.comparison.run import SIMPLEST_FIRST, choose, family, rank
 from weigh.engine import watch
 from weigh.errors import ParameterError
 from weigh.evaluation.measures import Options, measure

@@ -1,18 +1,19 @@
 """Learners side by side on the same folds (`compare`), and two models on new rows (`challenge`).
 
-run           fits and predictions, fold by fold
-number_task   comparison of regressors: numbers, losses and differences
-differences   paired differences of two models on the same rows, and the choice of one
-show          a comparison as a page
-result        `Comparison`
-numbers       `NumberChallenge`: two models of a number
-challenger    `Challenge`: paired differences, calibration, and the rows that change sides
+A comparison has a task: rows, what is observed of them, and folds. The tasks of classes and of
+numbers know the losses of a row, so fits, differences, choice and page are written once.
+
+differences   paired differences of learners or models on the same rows
+task          `ClassTask` and `NumberTask`, and what both share
+run           learners by name, fits and predictions fold by fold, and the choice of one
+result        `compare` and `Comparison`, as a page and as a figure
+challenger    `challenge`: two models of classes or of numbers, compared row by row
 """
 
-from weigh.comparison.challenger import Challenge, challenge
-from weigh.comparison.differences import Difference, Differences
-from weigh.comparison.numbers import NumberChallenge
+from weigh.comparison.challenger import Challenge, NumberChallenge, challenge
+from weigh.comparison.differences import Difference
 from weigh.comparison.result import Comparison, Entry, compare
+from weigh.comparison.task import Differences
 
 __all__ = [
     "Challenge",

@@ -9,21 +9,30 @@ from typing import Any
 import numpy as np
 
 from weigh.bins import label
-from weigh.comparison.differences import Difference, Paired, paired
-from weigh.comparison.numbers import NumberChallenge, challenge_numbers
+from weigh.comparison.differences import BITS, Difference, Paired, paired
+from weigh.evaluation.estimates import Estimated, name_loss, shared_power
 from weigh.evaluation.findings import find_training_rows
-from weigh.evaluation.numbers import estimates_numbers, refuse_class_options, refuse_exposure
+from weigh.evaluation.numbers import (
+    NumberEvaluation,
+    estimates_numbers,
+    evaluate_estimates,
+    refuse_class_options,
+    refuse_exposure,
+)
 from weigh.evaluation.show import bounded, number
 from weigh.evidence import BOUND
+from weigh.evidence.units import digits_of, spell
 from weigh.frames import Floats, Integers, Value
-from weigh.layout import Grid, View, count_of
+from weigh.layout import Grid, View, count_of, percent
 from weigh.metrics import COVERAGE, Scored, auc, auc_difference, calibration_line
 from weigh.metrics.numbers import Bounded, read_threshold
 from weigh.metrics.predicted import Predicted, Question, predict_rows
 
+# ------------------------------------------------------------ classes
+
 
 @dataclass(frozen=True)
-class Side:
+class ModelMeasures:
     """Measures of one of the two models, with 95% intervals; the loss is in bits per row."""
 
     name: str
@@ -36,7 +45,7 @@ class Side:
     training_rows: float | None  # the estimated share of rows that it was fitted on
 
     @classmethod
-    def of(cls, name: str, rows: Scored, cut_off: float, met: float | None) -> Side:
+    def of(cls, name: str, rows: Scored, cut_off: float, met: float | None) -> ModelMeasures:
         """Measure one model."""
         weight, losses = _weight(rows), _losses(rows)
         mean = paired(losses, weight, COVERAGE)
@@ -86,7 +95,7 @@ class Challenge(Paired):
 
     Attributes
     ----------
-    old, new : Side
+    old, new : ModelMeasures
         The model in use and its challenger: loss, AUC, calibration.
     pos_label : label
         The positive class.
@@ -101,8 +110,8 @@ class Challenge(Paired):
         Rows above the cut-off for both models, only the new one, only the old one, and neither.
     """
 
-    old: Side
-    new: Side
+    old: ModelMeasures
+    new: ModelMeasures
     pos_label: Value
     n_rows: float
     base_rate: float
@@ -114,7 +123,7 @@ class Challenge(Paired):
     @property
     def unit(self) -> str:
         """Unit of the loss."""
-        return "bits a row"
+        return BITS
 
     @property
     def met(self) -> Sequence[tuple[str, float | None]]:
@@ -145,17 +154,147 @@ class Challenge(Paired):
             ("Share above the cut-off", *(_percent(s.above) for s in sides), ""),
         )
         name = label(self.pos_label)
-        head = ("", f"old: {self.old.name}", f"new: {self.new.name}", "new - old (error)")
         cells = tuple((c.name, f"{c.weight:,.6g}", _with_ends(c.rate)) for c in self.swaps)
         swaps = Grid(
             ("", "Rows", f"Observed {name}"), cells, f"Above the cut-off {self.cut_off:g} of {name}"
         )
-        title = (
-            f"Challenge: {self.new.name} against {self.old.name}, {count_of(self.n_rows, 'row')}, "
-            f"{_percent(self.base_rate)} {name}"
+        about = f"{count_of(self.n_rows, 'row')}, {_percent(self.base_rate)} {name}"
+        return self._lay_out(about, rows, swaps)
+
+
+def _losses(rows: Scored) -> Floats:
+    """Loss of each row in bits: -log2 of the probability of its class."""
+    own = np.where(rows.positive, rows.p, 1 - rows.p)
+    return np.asarray(-np.log2(np.clip(own, BOUND, 1 - BOUND)))
+
+
+def _weight(rows: Scored) -> Floats:
+    return np.ones(len(rows)) if rows.weight is None else rows.weight
+
+
+def _gap(found: Difference) -> str:
+    return f"{number(found.value)} ({number(found.error)})"
+
+
+def _percent(share: float) -> str:
+    return "-" if share != share else f"{100 * share:.1f}%"
+
+
+def _with_ends(rate: Bounded) -> str:
+    if not rate.is_known():
+        return "-"
+    return f"{_percent(rate.value)} ({_percent(rate.low)} to {_percent(rate.high)})"
+
+
+# ------------------------------------------------------------ numbers
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NumberChallenge(Paired):
+    """Two regressors on the same rows: paired differences, errors and calibration.
+
+    Attributes
+    ----------
+    old, new : NumberEvaluation
+        Evaluation of the model in use, and of its challenger.
+    loss : Difference
+        Mean loss of the new model minus that of the old one, with its standard error.
+    absolute : Difference
+        The difference of the mean absolute errors.
+    measure : str
+        Name of the loss: "squared error", or "deviance" if both models have the same family.
+    training_rows : tuple
+        The estimated share of rows that each model was fitted on; None if it is not known.
+    """
+
+    old: NumberEvaluation
+    new: NumberEvaluation
+    n_rows: float
+    loss: Difference
+    absolute: Difference
+    measure: str
+    training_rows: tuple[float | None, float | None]
+
+    @property
+    def unit(self) -> str:
+        """Unit of the loss."""
+        return f"in mean {self.measure}"
+
+    @property
+    def met(self) -> Sequence[tuple[str, float | None]]:
+        """The names of the models, and the share of rows that each was fitted on."""
+        return [*zip((self.old.model, self.new.model), self.training_rows, strict=True)]
+
+    @property
+    def findings(self) -> tuple[str, ...]:
+        """Conclusions from the numbers, in sentences."""
+        told = (self.old.exposure,) if self.old.exposure else ()
+        return (self.verdict, *told, *self.warnings)
+
+    def _tell(self, value: float, sign: str = "") -> str:
+        return spell(value, digits_of(value), sign)
+
+    def view(self) -> View:
+        """The tables and sentences that are shown."""
+        sides = (self.old, self.new)
+        rows = [
+            ("RMSE", *(self._range(s.rmse) for s in sides), ""),
+            ("Mean absolute error", *(self._range(s.mae) for s in sides), self._gap(self.absolute)),
+            (f"Mean {self.measure}", *map(self._loss, sides), self._gap(self.loss)),
+            ("Mean estimate", *(self._number(s.mean_estimate) for s in sides), ""),
+            ("Calibration slope (1 is right)", *(f"{s.slope:.2f}" for s in sides), ""),
+            ("Rows inside 90% intervals", *(_percent_of(s.covered) for s in sides), ""),
+        ]
+        about = (
+            f"estimates of {self.old.target} ({count_of(self.n_rows, 'row')}, mean "
+            f"{self._number(self.old.mean_observed)})"
         )
-        note = "Intervals have 95% coverage. Errors compare the models row by row."
-        return View(title, (Grid(head, rows), swaps), self.findings, (note,))
+        return self._lay_out(about, rows)
+
+    def _loss(self, side: NumberEvaluation) -> str:
+        """The mean loss of a model."""
+        return f"{side.deviance if self.measure == 'deviance' else side.rmse.value**2:.4g}"
+
+    def _gap(self, found: Difference) -> str:
+        return f"{self._tell(found.value, '+')} ({self._tell(found.error)})"
+
+    def _number(self, value: float) -> str:
+        return spell(value, digits_of(self.old.spread or self.old.mean_observed))
+
+    def _range(self, bounded: Bounded) -> str:
+        value, low, high = map(self._number, (bounded.value, bounded.low, bounded.high))
+        return f"{value} ({low} to {high})"
+
+
+def _percent_of(bounded: Bounded) -> str:
+    return percent(round(bounded.value, 3)) if bounded.is_known() else "-"
+
+
+def challenge_numbers(
+    models: tuple[Any, Any], tables: tuple[Any, Any], y: Any, sample_weight: Any, exposure: Any
+) -> NumberChallenge:
+    """Compare two regressors that may need different tables of the same rows."""
+    pairs = [*zip(models, tables, strict=True)]
+    old, new = (Estimated.of(model, X, y, sample_weight, exposure) for model, X in pairs)
+    power = shared_power((old.power, new.power), (old.means, new.means))
+    sides = [
+        evaluate_estimates(model, X, part, COVERAGE)
+        for (model, X), part in zip(pairs, (old, new), strict=True)
+    ]
+    first, second = (find_training_rows(model, X) for model, X in pairs)
+    errors = [np.abs(part.numbers - part.means) for part in (old, new)]
+    return NumberChallenge(
+        old=sides[0],
+        new=sides[1],
+        n_rows=float(old.weight.sum()),
+        loss=paired(new.losses(power) - old.losses(power), old.weight, COVERAGE),
+        absolute=paired(errors[1] - errors[0], old.weight, COVERAGE),
+        measure=name_loss(power),
+        training_rows=(first, second),
+    )
+
+
+# ------------------------------------------------------------ from models and tables
 
 
 def challenge(
@@ -289,8 +428,8 @@ def _compare(
     }
     area = auc_difference(new, old)
     return Challenge(
-        old=Side.of(names[0], old, cut_off, met[0]),
-        new=Side.of(names[1], new, cut_off, met[1]),
+        old=ModelMeasures.of(names[0], old, cut_off, met[0]),
+        new=ModelMeasures.of(names[1], new, cut_off, met[1]),
         pos_label=pos_label,
         n_rows=float(weight.sum()),
         base_rate=float(np.average(old.positive, weights=weight)),
@@ -299,27 +438,3 @@ def _compare(
         cut_off=cut_off,
         swaps=tuple(SwapCell.of(name, old, inside, numbers) for name, inside in sides.items()),
     )
-
-
-def _losses(rows: Scored) -> Floats:
-    """Loss of each row in bits: -log2 of the probability of its class."""
-    own = np.where(rows.positive, rows.p, 1 - rows.p)
-    return np.asarray(-np.log2(np.clip(own, BOUND, 1 - BOUND)))
-
-
-def _weight(rows: Scored) -> Floats:
-    return np.ones(len(rows)) if rows.weight is None else rows.weight
-
-
-def _gap(found: Difference) -> str:
-    return f"{number(found.value)} ({number(found.error)})"
-
-
-def _percent(share: float) -> str:
-    return "-" if share != share else f"{100 * share:.1f}%"
-
-
-def _with_ends(rate: Bounded) -> str:
-    if not rate.is_known():
-        return "-"
-    return f"{_percent(rate.value)} ({_percent(rate.low)} to {_percent(rate.high)})"

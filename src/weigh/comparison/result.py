@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
-from weigh.comparison.differences import BITS, Differences, RowScores, choose, subtract
-from weigh.comparison.number_task import (
+from weigh.comparison.differences import BITS, Difference, spell_loss
+from weigh.comparison.run import Outcome, choose, read_learners, run_learners
+from weigh.comparison.task import (
+    Asked,
+    Differences,
     NumberDifferences,
     NumberMeasures,
-    NumberScores,
-    NumberTask,
-    are_regressors,
-    measure_numbers,
-    subtract_numbers,
+    Task,
+    read_task,
 )
-from weigh.comparison.run import Outcome, Task, read_learners, run_learners
-from weigh.comparison.show import draw_comparison, page
-from weigh.evaluation.measures import Measures, Options, measure
-from weigh.evaluation.multiclass import ManyMeasures, measure_many
-from weigh.evaluation.page import Page
-from weigh.frames import Floats, Value, build, canonical
-from weigh.layout import Shown
-from weigh.metrics import Scored
+from weigh.evaluation.measures import Measures
+from weigh.evaluation.multiclass import ManyMeasures
+from weigh.evaluation.page import Page, Section
+from weigh.evaluation.show import number
+from weigh.evidence.units import digits_of, spell
+from weigh.frames import Value, build
+from weigh.layout import Shown, count_of, percent
 from weigh.metrics.numbers import COVERAGE, check_coverage, columns_of, flatten, plain
-from weigh.plot.axes import Drawing
+from weigh.plot.axes import FOR, TOTAL, Drawing, new_figure
+from weigh.plot.labels import fit_all, shorten
 from weigh.progress import show_progress
 
 
@@ -98,7 +98,7 @@ class Comparison(Shown):
         chosen = choose(entries, task.base_loss, unit=task.loss_name)
         return cls(
             entries=entries,
-            classes=tuple(canonical(value) for value in task.classes.tolist()),
+            classes=task.classes,
             n_rows=int((task.times > 0).sum()),
             n_splits=len(task.splits),
             base_loss=task.base_loss,
@@ -106,7 +106,7 @@ class Comparison(Shown):
             choice=chosen.name,
             reason=chosen.reason,
             coverage=coverage,
-            notes=(_NO_PAIRS,) if _lacks_pairs(task) else (),
+            notes=task.notes,
             loss_name=task.loss_name,
         )
 
@@ -157,16 +157,15 @@ class Comparison(Shown):
 
 def _measure(task: Task, outcomes: Sequence[Outcome], coverage: float) -> tuple[Entry, ...]:
     """Measures of all learners, sorted by loss, with differences from the lowest."""
-    way = NUMBERS if isinstance(task, NumberTask) else CLASSES
-    rows = {o.name: way.scores(task, o.p) for o in outcomes if o.p is not None}
+    rows = {o.name: task.score(o.p) for o in outcomes if o.p is not None}
     losses = {name: float(task.row_weight @ scores.loss) for name, scores in rows.items()}
     best = min(losses, key=losses.__getitem__, default="")
     entries = [
         Entry(
             o.name,
             o.estimator,
-            None if o.p is None else way.measure(task, o.p, rows[o.name], coverage),
-            way.subtract(task, rows[o.name], rows[best], coverage) if o.name in rows else None,
+            None if o.p is None else task.measure(o.p, rows[o.name], coverage),
+            task.subtract(rows[o.name], rows[best], coverage) if o.name in rows else None,
             o.fit_seconds,
             o.predict_seconds,
             o.warnings,
@@ -177,41 +176,129 @@ def _measure(task: Task, outcomes: Sequence[Outcome], coverage: float) -> tuple[
     return tuple(sorted(entries, key=lambda entry: losses.get(entry.name, np.inf)))
 
 
-def _measures(task: Task, p: Floats, rows: RowScores, coverage: float) -> Measures | ManyMeasures:
-    """Measures of the pooled predictions; only the AUC ranks within folds."""
-    areas = [ranking.auc(coverage) for ranking in rows.rankings]
-    scored = task.score(p)
-    if isinstance(scored, Scored):
-        return replace(measure(scored, Options(coverage=coverage)), auc=areas[0])
-    found = measure_many(scored, coverage)
-    by_class = zip(found.by_class, areas, strict=True)
-    return replace(found, by_class=tuple(replace(part, auc=area) for part, area in by_class))
+# ------------------------------------------------------------ page and figure
 
 
-class Way(NamedTuple):
-    """Functions for one kind of target: row losses, measures of all rows, and differences."""
+MEASURES = ("Loss", "Misclassified", "AUC", "Brier", "Slope", "Intercept")
+NUMBER_MEASURES = ("Loss", "RMSE", "Absolute error", "R2", "Slope")
+"""Headings of the measures of classifiers, and of regressors."""
 
-    scores: Callable[[Any, Floats], Any]
-    measure: Callable[[Any, Floats, Any, float], Any]
-    subtract: Callable[[Any, Any, Any, float], Any]
+DIFFERENCES = {
+    "Loss": "loss",
+    "Misclassified": "misclassification",
+    "AUC": "auc",
+    "Brier": "brier",
+}
+NUMBER_DIFFERENCES = {"Loss": "loss", "Absolute error": "absolute"}
+"""Headings of the differences, and their names in `Differences` and `NumberDifferences`."""
 
-
-CLASSES = Way(RowScores.of, _measures, subtract)
-NUMBERS = Way(NumberScores.of, measure_numbers, subtract_numbers)
-
-
-def _lacks_pairs(task: Task) -> bool:
-    """Whether every fold holds out rows of one class only."""
-    if isinstance(task, NumberTask):
-        return False
-    held_out = (np.unique(task.codes[rows]) for _, rows in task.splits)
-    return all(len(classes) == 1 for classes in held_out)
+LONGEST = 300
+"""Largest number of characters shown of an error or a warning."""
 
 
-_NO_PAIRS = (
-    "There is no AUC: it ranks rows of the same fold, and every fold holds out rows of one class "
-    "only. Ask for fewer folds."
-)
+def page(found: Comparison) -> Page:
+    """Page with the recommendation, measures, differences, errors and warnings."""
+    learners, rows = count_of(len(found.entries), "learner"), count_of(found.n_rows, "row")
+    title = f"{learners} on the same {found.n_splits} folds of {rows}"
+    base = spell_loss(found.base_loss, found.loss_name)
+    alone = f"The mean alone has a {found.loss_name} of {base}."
+    if found.loss_name == BITS:
+        alone = f"The base rate alone has a loss of {base} {BITS}."
+    words = (found.reason, alone)
+    fitted = [entry for entry in found.entries if entry.measures is not None]
+    sections = []
+    if fitted:
+        sections.append(_measures(found, fitted))
+    if len(fitted) > 1:
+        sections.append(_differences(found, fitted))
+    failed = [(f"{entry.name}: {_short(entry.error)}",) for entry in found.entries if entry.error]
+    if failed:
+        sections.append(Section("Could not be fitted", ("Learner, and why",), tuple(failed)))
+    return Page(title, words, tuple(sections))
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
+
+
+def _measures(found: Comparison, fitted: list[Entry]) -> Section:
+    heads = MEASURES if found.loss_name == BITS else NUMBER_MEASURES
+    rows = tuple(
+        (
+            f"{entry.name} (chosen)" if entry.name == found.choice else entry.name,
+            *_numbers(entry),
+            f"{entry.fit_seconds:.2g}",
+            f"{entry.predict_seconds:.2g}",
+        )
+        for entry in fitted
+    )
+    notes = [
+        f"{entry.name} warned: {_short(text)}" for entry in fitted for text in entry.warnings[:2]
+    ]
+    told = f"in {BITS}" if found.loss_name == BITS else f"is the {found.loss_name}"
+    title = f"Hold-out rows: loss {told}, and seconds per fold"
+    return Section(title, ("Learner", *heads, "Fit s", "Predict s"), rows, tuple(notes))
+
+
+def _numbers(entry: Entry) -> tuple[str, ...]:
+    m = entry.measures
+    if isinstance(m, NumberMeasures):
+        amounts = [spell(value, digits_of(value)) for value in (m.loss.value, m.rmse, m.mae)]
+        return (*amounts, f"{m.r2:.3f}", f"{m.slope:.2f}")
+    assert m is not None
+    area = m.auc.value if isinstance(m, Measures) else m.mean_auc
+    shown = (m.loss.value, m.misclassification.value, area, m.brier.value)
+    line = (number(m.line.slope, 2), number(m.line.intercept, 2))
+    return (*(number(value) for value in shown), *line)
+
+
+def _differences(found: Comparison, fitted: list[Entry]) -> Section:
+    heads = DIFFERENCES if found.loss_name == BITS else NUMBER_DIFFERENCES
+    shown = {head: name for head, name in heads.items() if head != "AUC" or len(found.classes) == 2}
+    rows = [
+        (entry.name, *(_difference(getattr(entry.differences, n), found) for n in shown.values()))
+        for entry in fitted
+        if entry.name != found.best and entry.differences is not None
+    ]
+    title = f"Differences from {found.best}, with paired {percent(found.coverage)} intervals"
+    return Section(title, ("Learner", *shown), tuple(rows))
+
+
+def _difference(part: Difference, found: Comparison) -> str:
+    if part.value != part.value:
+        return "-"
+    value = spell_loss(part.value, found.loss_name, "+")
+    known = part.high == part.high
+    return f"{value} ±{spell_loss(part.high - part.value, found.loss_name)}" if known else value
+
+
+def draw_comparison(found: Comparison) -> Drawing:
+    """Plot the difference of each learner's loss from the lowest, with paired intervals."""
+    fitted = [entry for entry in found.entries if entry.differences is not None]
+    if not fitted:
+        raise ValueError(f"no learner could be fitted, so nothing can be drawn: {found.reason}")
+    figure, axes = new_figure(8.0, 1.2 + 0.34 * len(fitted))
+    ax = axes[0]
+    names = [
+        f"{entry.name} (chosen)" if entry.name == found.choice else entry.name for entry in fitted
+    ]
+    for place, entry in enumerate(fitted):
+        assert entry.differences is not None
+        part = entry.differences.loss
+        ends = np.nan_to_num([[part.value - part.low], [part.high - part.value]])
+        ax.errorbar([part.value], [place], xerr=np.maximum(ends, 0), fmt="o", color=FOR)
+    ax.axvline(0, color=TOTAL, linewidth=0.8, linestyle="--")
+    ax.margins(y=0.6 / len(fitted))
+    ax.set_yticks(range(len(names)), fit_all(names, 10.0, 3.2), parse_math=False)
+    ax.invert_yaxis()
+    ax.spines[["top", "right"]].set_visible(False)
+    unit = "bits" if found.loss_name == BITS else found.loss_name
+    ax.set_xlabel(f"Loss beyond that of {shorten(found.best or '', 30)}, {unit}", parse_math=False)
+    return Drawing(figure, tuple(axes))
+
+
+# ------------------------------------------------------------ from a table
 
 
 def compare(
@@ -280,12 +367,7 @@ def compare(
     """
     check_coverage(coverage)
     candidates = read_learners(learners, random_state)
-    task: Task
-    if are_regressors(candidates, exposure):
-        asked = {"sample_weight": sample_weight, "cv": cv, "random_state": random_state}
-        task = NumberTask.of(X, y, asked | {"groups": groups, "exposure": exposure}, candidates)
-    else:
-        task = Task.read(X, y, sample_weight, cv, random_state, groups)
+    task = read_task(X, y, candidates, Asked(cv, sample_weight, random_state, groups, exposure))
     with show_progress("comparing"):
         outcomes = run_learners(candidates, task, n_jobs)
     return Comparison.of(task, outcomes, coverage)

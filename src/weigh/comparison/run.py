@@ -1,14 +1,14 @@
-"""Learners by name, and their cross-validated predictions on the same folds."""
+"""Learners by name, their cross-validated predictions on the same folds, and the choice of one."""
 
 from __future__ import annotations
 
 import inspect
 import time
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin, clone
@@ -17,154 +17,13 @@ from sklearn.utils.validation import has_fit_parameter
 import weigh
 from weigh import engine
 from weigh.base import part_of_rows
-from weigh.errors import Parameter, ParameterError
-from weigh.evaluation.measures import entropy
-from weigh.folds import Split, check_folds, read_splits
-from weigh.frames import (
-    Floats,
-    Integers,
-    Value,
-    canonical,
-    collect,
-    count_rows,
-    key,
-    pick_columns,
-    read,
-    sort_classes,
-    take_rows,
-)
-from weigh.metrics import Scored
-from weigh.metrics.predicted import column_of
-from weigh.metrics.scored import Labels, read_codes
-from weigh.metrics.scores import Many
+from weigh.comparison.differences import BITS, spell_loss
+from weigh.comparison.task import Task
+from weigh.frames import Floats, take_rows
 from weigh.store import learners
 
-
-@dataclass(frozen=True, eq=False)
-class Task:
-    """Rows, their labels and weights, and the folds in which they are held out."""
-
-    X: Any
-    codes: Integers
-    classes: np.ndarray[Any, Any]
-    weight: Floats | None
-    splits: tuple[Split, ...]
-
-    @classmethod
-    def read(
-        cls, X: Any, y: Any, sample_weight: Any, cv: Any, random_state: Any, groups: Any = None
-    ) -> Task:
-        """Read a table, with labels, weights and groups as arrays or as names of its columns."""
-        check_folds(cv, named=False)
-        X = collect(X)
-        used = {name for name in (y, sample_weight, groups) if isinstance(name, str)}
-        if used:
-            table = read(X)
-            y = column_of(table, y, "y")
-            sample_weight = column_of(table, sample_weight, "sample_weight")
-            groups = column_of(table, groups, "groups")
-            X = pick_columns(X, table.without(used).names)  # the others are features
-        labels = Labels.read(y, sample_weight)
-        if count_rows(X) != len(labels.kept):
-            raise ValueError(
-                f"X and y must have equal length: {count_rows(X)} rows against {len(labels.kept)}"
-            )
-        classes = sort_classes(labels.values, "y")
-        if len(classes) < 2:
-            raise ParameterError(
-                Parameter("y"), f" holds {labels.values} only; a classifier needs two or more"
-            )
-        together = None if groups is None else _read_groups(groups, len(labels.kept))
-        splits = read_splits(cv, labels.codes, labels.kept, random_state, together=together)
-        rows = X if labels.kept.all() else take_rows(X, np.flatnonzero(labels.kept))
-        return cls(rows, labels.codes, classes, labels.weight, tuple(splits))
-
-    @cached_property
-    def held_out(self) -> Integers:
-        """Row numbers of the hold-out rows, fold after fold."""
-        return np.concatenate([np.flatnonzero(split[1]) for split in self.splits])
-
-    @cached_property
-    def times(self) -> Integers:
-        """How often each row is predicted."""
-        return np.bincount(self.held_out, minlength=len(self.codes))
-
-    @cached_property
-    def row_weight(self) -> Floats:
-        """Weight of each row; 0 for a row that is never held out."""
-        weight = np.ones(len(self.codes)) if self.weight is None else self.weight
-        return np.where(self.times > 0, weight, 0.0)
-
-    @property
-    def share(self) -> Floats:
-        """Weight of each prediction: the row's weight, divided by its number of predictions."""
-        share: Floats = (self.row_weight / np.maximum(self.times, 1))[self.held_out]
-        return share
-
-    @property
-    def _share(self) -> Floats | None:
-        """Weight of each prediction; None if every prediction has weight 1."""
-        return None if self.weight is None and self.times.max() == 1 else self.share
-
-    def labels(self, places: Integers) -> Any:
-        """Class labels of some rows."""
-        return self.classes[self.codes[places]]
-
-    def given(self, places: Integers) -> dict[str, Any]:
-        """Further arguments of `fit` and `predict` for some rows: none."""
-        return {}
-
-    @property
-    def base_loss(self) -> float:
-        """The loss of predicting the base rate for every row."""
-        counts = np.bincount(self.codes, self.row_weight, len(self.classes))
-        return entropy(counts.astype(np.float64))
-
-    @property
-    def loss_name(self) -> str:
-        """Unit of the loss."""
-        return "bits a row"
-
-    def predict(self, model: Any, places: Integers) -> Floats:
-        """Probabilities, one column per class; 0 for a class without training rows."""
-        found = model.predict_proba(take_rows(self.X, places))
-        columns: dict[tuple[type, Value], int] = {
-            key(canonical(value)): k for k, value in enumerate(self.classes.tolist())
-        }
-        p = np.zeros((len(found), len(self.classes)))
-        p[:, [columns[key(canonical(value))] for value in model.classes_.tolist()]] = found
-        if not ((p >= 0) & (p <= 1)).all():
-            raise ValueError("predict_proba gave NaN, or a number outside 0 to 1")
-        return p
-
-    def score(self, p: Floats) -> Scored | Many:
-        """Join the probabilities of the hold-out rows with their true classes."""
-        codes = self.codes[self.held_out]
-        if len(self.classes) == 2:
-            return Scored(codes == 1, p[:, 1], self._share)
-        return Many(codes, p, self._share, [canonical(value) for value in self.classes.tolist()])
-
-    def by_row(self, values: Floats) -> Floats:
-        """Mean over the predictions of each row, from one value per prediction."""
-        sums = np.bincount(self.held_out, values, len(self.codes))
-        return np.asarray(sums / np.maximum(self.times, 1))
-
-
-def read_together(groups: Any, table: Any) -> Integers | None:
-    """Group number of each row; groups are an array or the name of a column."""
-    if groups is None:
-        return None
-    return _read_groups(column_of(table, groups, "groups"), table.n_rows)
-
-
-def _read_groups(groups: Any, n_rows: int) -> Integers:
-    """Group number of each row."""
-    column = read_codes(groups, "groups")
-    if len(column.codes) != n_rows:
-        raise ValueError(
-            f"groups has {len(column.codes)} values for {n_rows} rows; give one for each"
-        )
-    return column.codes
+if TYPE_CHECKING:
+    from weigh.comparison.result import Entry
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,7 +90,7 @@ def _silence(done: int, of: int) -> None:
 
 def _fit(model: Any, task: Task, rows: Any) -> Any:
     places = np.flatnonzero(rows)
-    X, y = take_rows(task.X, places), task.labels(places)
+    X, y = take_rows(task.X, places), task.observed(places)
     given = task.given(places)
     if task.weight is not None:
         given["sample_weight"] = task.weight[places]
@@ -351,3 +210,64 @@ def _check(estimator: Any) -> None:
             f"{estimator!r} is not an estimator; give names of learners, scikit-learn classifiers, "
             "or a dict from name to either"
         )
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Name of the recommended learner, or None, and the reason in a sentence."""
+
+    name: str | None
+    reason: str
+
+
+def choose(
+    entries: Sequence[Entry], base_loss: float, errors: float = 1.0, unit: str = BITS
+) -> Choice:
+    """Choose the simplest learner whose loss is within `errors` standard errors of the lowest.
+
+    `entries` are sorted by loss. Candidates are taken from the lowest loss up to the first learner
+    that is not within the limit, so that a large standard error does not help a worse learner. The
+    standard error is that of the paired difference from the best. If the best learner is better
+    than the base rate, candidates must be too.
+    """
+    fitted = [entry for entry in entries if entry.differences is not None]
+    if not fitted:
+        return Choice(None, "None of the learners could be fitted; their errors are below.")
+    best = fitted[0]
+    limit = base_loss if best.loss < base_loss else np.inf
+    near = [best, *takewhile(lambda entry: _is_near(entry, limit, errors), fitted[1:])]
+    chosen = min(near, key=lambda entry: (rank(entry.estimator), entry.loss))
+    reason = _reason(chosen, best, len(fitted), unit)
+    if best.loss >= base_loss:
+        alone = "base rate" if unit == BITS else "mean"
+        reason += f" But none is of use: the {alone} alone has less."
+    return Choice(chosen.name, reason)
+
+
+def _is_near(entry: Entry, limit: float, errors: float) -> bool:
+    assert entry.differences is not None
+    loss = entry.differences.loss
+    return loss.value <= errors * loss.error and entry.loss < limit
+
+
+def _tell_loss(value: float, unit: str, sign: str = "") -> str:
+    """Format a loss with its unit."""
+    told = spell_loss(value, unit, sign)
+    return f"{told} {unit}" if unit == BITS else f"{unit} {told}"
+
+
+def _reason(chosen: Entry, best: Entry, n: int, unit: str) -> str:
+    if n == 1:
+        return f"{chosen.name} is the only learner that could be fitted."
+    if chosen is best:
+        return (
+            f"{best.name} has the least loss, {_tell_loss(best.loss, unit)}. No simpler learner is "
+            "within one standard error of it."
+        )
+    assert chosen.differences is not None
+    loss = chosen.differences.loss
+    return (
+        f"{chosen.name} is the simplest whose loss is within a standard error of the least, that "
+        f"of {best.name}: {_tell_loss(loss.value, unit, '+')}, with a standard error of "
+        f"{spell_loss(loss.error, unit)}."
+    )
