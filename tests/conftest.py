@@ -14,7 +14,7 @@ import pytest
 from hypothesis import settings
 from tests.browser import AXE, Browser
 from tests.left_out import find_lacking
-from tests.workers import ByFunction, find_turn
+from tests.workers import ByFile, find_turn
 
 REQUIRE_ALL = os.environ.get("WEIGH_REQUIRE_ALL") == "1"
 
@@ -79,7 +79,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log):
-    return ByFunction(config, log)
+    return ByFile(config, log)
 
 
 def lacking(what: str) -> None:

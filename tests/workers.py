@@ -4,45 +4,40 @@ from pathlib import PurePosixPath
 
 from xdist.scheduler import LoadScopeScheduling
 
-TOGETHER = (  # files whose tests share what is slow to start: a cluster, servers, kernels
+FIRST = (
     "test_spark",
+    "test_readme",
+    "test_exports_sql",
+    "test_adjusted",
+    "test_frames",
     "test_exports_xlsx",
-    "test_notebook",
+    "test_calibrate",
+    "test_drift",
+    "test_educated",
     "test_serving_hostile",
-    "test_serving_gate",
-    "test_serving_load",
-    "test_shap",
-    "test_skops",
+    "test_scan",
 )
+"""The files that take longest, longest first, so that no process waits for one at the end."""
 APART = ("test_readme",)
 """Files whose cases share nothing and take long: each goes to whoever is free."""
 
 
 def find_scope(nodeid: str) -> str:
-    """What goes to one process together: a file, a test function with all its cases, or a case."""
+    """What goes to one process together: a file, or a case of a file whose cases share nothing."""
     path = nodeid.partition("::")[0]
-    stem = PurePosixPath(path).stem
-    if stem in TOGETHER:
-        return path
-    return nodeid if stem in APART else nodeid.partition("[")[0]
+    return nodeid if PurePosixPath(path).stem in APART else path
 
 
 def find_turn(nodeid: str) -> int:
-    """The turn of a test: what takes long comes first, so that no process waits for it at the end.
-
-    The tests of Spark take longest, and are the first of all.
-    """
+    """The turn of a test: those of the longest files come first."""
     stem = PurePosixPath(nodeid.partition("::")[0]).stem
-    first = (*TOGETHER, *APART)
-    return first.index(stem) if stem in first else len(first)
+    return FIRST.index(stem) if stem in FIRST else len(FIRST)
 
 
-class ByFunction(LoadScopeScheduling):
-    """A test function's cases go to one process together, and so do the tests of some files.
+class ByFile(LoadScopeScheduling):
+    """The tests of a file go to one process: they share fitted models, servers and a cluster.
 
-    The cases of a function often share a fitted model. `--dist loadgroup` would do for files, but
-    pytest-xdist 3.8 hands groups over in a name that pytest 9.2 no longer lets it change: both
-    processes started a cluster.
+    `--dist loadfile` cannot tell files whose cases share nothing.
     """
 
     def __init__(self, config, log=None):

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from weigh.cli import main
 from weigh.engine import CodedRows, Spelling, Sums, checkpoint
 
-KILLED_AT = 9
+STOPPED_AT = 9
 DIES = f"""
 import os, signal
 from weigh import engine
@@ -24,7 +24,7 @@ passes, sum_all = [], engine.CodedRows._sum
 
 def sum_until(self, statistic):
     passes.append(1)
-    if len(passes) == {KILLED_AT}:
+    if len(passes) == {STOPPED_AT}:
         os.kill(os.getpid(), signal.SIGKILL)
     return sum_all(self, statistic)
 
@@ -65,45 +65,58 @@ def run(*words):
     return result.stderr
 
 
+def interrupt(monkeypatch, command, at):
+    """Run a command that is interrupted at a pass."""
+    passes, sum_all = [], CodedRows._sum
+
+    def sum_until(self, statistic):
+        passes.append(1)
+        if len(passes) == at:
+            raise KeyboardInterrupt
+        return sum_all(self, statistic)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(CodedRows, "_sum", sum_until)
+        assert CliRunner().invoke(main, command).exit_code != 0
+
+
+def kill(command):
+    """Run a command in a process that is killed at a pass."""
+    dead = subprocess.run([sys.executable, "-c", DIES, *command], capture_output=True, check=False)
+    assert dead.returncode == -signal.SIGKILL
+
+
 @pytest.mark.parametrize(
-    ("learner", "own"),
-    [
-        ("adjusted", ()),
-        ("adjusted", ("--set", "multiclass=softmax", "--cross", "a", "b")),
-        ("boosted", ()),
-        ("educated", ("--set", "pairs=1", "--set", "random_state=0")),
+    ("learner", "own", "killed"),
+    [  # a process dies in the same way whatever it computes
+        ("adjusted", (), True),
+        ("adjusted", ("--set", "multiclass=softmax", "--cross", "a", "b"), False),
+        ("boosted", (), False),
+        ("educated", ("--set", "pairs=1", "--set", "random_state=0"), False),
     ],
 )
-def test_a_killed_fit_goes_on_at_its_last_pass_and_ends_in_the_same_model(
-    tmp_path, table, learner, own
+def test_a_stopped_fit_goes_on_at_its_last_pass_and_ends_in_the_same_model(
+    tmp_path, table, monkeypatch, learner, own, killed
 ):
     whole, model, folder = (tmp_path / name for name in ("whole.json", "model.json", "kept"))
     run(*words(table, learner, whole, *own))
     resumed = words(table, learner, model, *own, "--checkpoint", folder)
-    dead = subprocess.run([sys.executable, "-c", DIES, *resumed], capture_output=True, check=False)
-    assert dead.returncode == -signal.SIGKILL
+    if killed:
+        kill(resumed)
+    else:
+        interrupt(monkeypatch, resumed, STOPPED_AT)
     assert not model.exists()
-    assert len([*folder.iterdir()]) >= KILLED_AT  # with the counts that came before
+    assert len([*folder.iterdir()]) >= STOPPED_AT  # with the counts that came before
     said = run(*resumed)
     recalled = int(said.split(" of ")[0].split()[-1])
-    assert recalled >= KILLED_AT
+    assert recalled >= STOPPED_AT
     assert json.loads(model.read_text()) == json.loads(whole.read_text())
     assert [*folder.iterdir()] == []  # it has ended
 
 
 def test_an_interrupted_fit_leaves_no_model_and_no_half_written_file(tmp_path, table, monkeypatch):
     folder, model = tmp_path / "kept", tmp_path / "model.json"
-    passes, sum_all = [], CodedRows._sum
-
-    def interrupt(self, statistic):
-        passes.append(1)
-        if len(passes) == 4:
-            raise KeyboardInterrupt
-        return sum_all(self, statistic)
-
-    monkeypatch.setattr(CodedRows, "_sum", interrupt)
-    result = CliRunner().invoke(main, words(table, "adjusted", model, "--checkpoint", folder))
-    assert result.exit_code != 0
+    interrupt(monkeypatch, words(table, "adjusted", model, "--checkpoint", folder), at=4)
     assert not model.exists()
     assert not [name for name in os.listdir(folder) if not name.endswith(".npz")]
     assert not [name for name in os.listdir(tmp_path) if name.startswith(".")]

@@ -42,20 +42,26 @@ def run_python(code: str, names: dict) -> str:
     return out.getvalue()
 
 
-def run_shell(code: str, folder: Path) -> str:
+def run_shell(code: str, folder: Path, installed: bool) -> str:
     lines = [line for line in code.splitlines() if not line.startswith(NOT_RUN)]
-    return "".join(run_line(line, folder) for line in lines)
+    return "".join(run_line(line, folder, installed) for line in lines)
 
 
-def run_line(line: str, folder: Path) -> str:
-    """What a line prints. Our own commands run in this process, which has the imports."""
-    command, pipe, rest = line.partition(" | ")
+def run_line(line: str, folder: Path, installed: bool) -> str:
+    """What a line prints. Our own commands run in this process, which has the imports.
+
+    Where the page shows that the program is `installed`, `weigh demo` runs as a program.
+    """
+    command, then, rest = re.match(r"(.*?)(?: ([|>]) (.*))?$", line).groups()
     words = shlex.split(command)
-    if words[0] != "weigh" or words[1] == "demo" or {">", "||"} & set(words):
-        return run_bash(line, folder)  # `weigh demo` shows that the program is installed
+    if words[0] != "weigh" or (installed and words[1] == "demo"):
+        return run_bash(line, folder)
     done = CliRunner().invoke(main, words[1:], env={"COLUMNS": "100"})
     assert done.exit_code == 0, done.output
-    return run_bash(rest, folder, done.stdout) if pipe else done.stdout
+    if then == ">":
+        Path(folder, rest).write_text(done.stdout, encoding="utf-8")
+        return ""
+    return run_bash(rest, folder, done.stdout) if then else done.stdout
 
 
 def run_bash(line: str, folder: Path, data: str = "") -> str:
@@ -95,7 +101,7 @@ def test_every_block_runs_and_prints_what_the_page_says(page, tmp_path, monkeypa
         if language == "python":
             printed = run_python(code, names)
         elif language == "sh":
-            printed = run_shell(code, tmp_path)
+            printed = run_shell(code, tmp_path, installed=page.name == "README.md")
         elif language == "text":
             assert tidy(printed) == tidy(code)
 
