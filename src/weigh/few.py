@@ -18,10 +18,14 @@ BYTE_TABLE = 256 + 16
 """Length of a table looked up by a byte. Tables 256 apart would share lines of the cache."""
 
 
+def is_few(n_rows: int) -> bool:
+    """Whether rows are too few to load numba for them; False if it is loaded already."""
+    return n_rows <= FEW and "numba" not in sys.modules
+
+
 def for_rows(n_rows: int) -> Any:
     """Module with the scoring loops: in NumPy for few rows unless numba is loaded."""
-    few = n_rows <= FEW and "numba" not in sys.modules
-    return import_module(__name__ if few else "weigh.kernels")
+    return import_module(__name__ if is_few(n_rows) else "weigh.kernels")
 
 
 def add_one(totals: Any, codes: Any, weights: Any) -> None:

@@ -4,6 +4,8 @@ No other package imports dataframe libraries.
 
     values     single values of any library, and levels declared by a column's type
     columns    one column as `Numbers` or `Codes`
+    distinct   the distinct cells of a column by their bits
+    kernels    the compiled loop of `distinct`
     tables     `Table`: named columns of equal length
     reading    dataframes, arrays and lists of dicts as a `Table`
     native     rows and columns of a table, in its own library

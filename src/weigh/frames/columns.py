@@ -7,7 +7,7 @@ suffices.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from pyarrow import compute
 
 from weigh.errors import ColumnError, Parameter, ParameterError
+from weigh.frames.distinct import as_views, distinct_objects, distinct_views
 from weigh.frames.values import (
     NOT_KNOWN,
     NotKnown,
@@ -117,7 +118,7 @@ def convert(source: Any, name: str, categorical: bool | None) -> Column:
     """Convert a column of any library to numbers or codes; by its type if `categorical` is None."""
     column: Any = _open_series(source) if isinstance(source, nw.Series) else source
     if isinstance(column, np.ndarray) and column.dtype.kind in "OT":
-        column = _open_objects(column.astype(object))
+        column = _once_each(column.astype(object, copy=False), _open_objects)
     if isinstance(column, Codes):
         category = column.is_category
     else:
@@ -139,7 +140,12 @@ def _open_series(series: nw.Series[Any]) -> Codes | np.ndarray[Any, Any] | Any:
         if hasattr(native.dtype, "fill_value"):  # pandas' own sparse columns
             return np.asarray(native)
         if isinstance(native.dtype, np.dtype):
-            return _code_pandas_objects(native) if native.dtype == object else native.to_numpy()
+            held = native.to_numpy()
+            return (
+                held if native.dtype != object else _once_each(held, _code_pandas_objects, native)
+            )
+    if isinstance(series.dtype, nw.String) and series.implementation.is_polars():
+        return pa.chunked_array(native)  # its own string views, without a copy
     if not isinstance(series.dtype, nw.Object | nw.Int128 | nw.UInt128):  # unknown to Arrow
         return series.to_arrow()
     return np.array([*series.to_list(), None], dtype=object)[:-1]
@@ -153,6 +159,22 @@ def _code_with_gaps(codes: Integers, values: Any) -> Codes:
     if {*map(type, listed)} == {str}:
         return Codes(small, (*listed, None))
     return _without_repeats(small, (*map(canonical, listed), None))
+
+
+def _once_each(values: np.ndarray[Any, Any], convert: Any, source: Any = None) -> Any:
+    """Convert each distinct object of an array once, or of the series `source` that holds it."""
+    source, found = values if source is None else source, distinct_objects(values)
+    if found is None:
+        return convert(source)
+    column = convert(source.take(found.first))
+    return _repeat(column, found.codes) if isinstance(column, Codes) else column[found.codes]
+
+
+def _repeat(column: Codes, places: Integers) -> Codes:
+    """Column that holds the rows of a shorter one in the given places."""
+    same = np.array_equal(column.codes, np.arange(len(column.codes)))
+    codes = places.astype(column.codes.dtype) if same else column.codes[places]
+    return Codes(codes, column.values, column.typed)
 
 
 def _code_pandas_objects(series: Any) -> Codes:
@@ -260,7 +282,12 @@ def _arrow_is_category(array: Any, name: str) -> bool:
 def _code_arrow(array: Any) -> Codes:
     if pa.types.is_null(array.type):
         return Codes(np.zeros(len(array), dtype=np.uint8), (None,))
-    if pa.types.is_string_view(array.type):
+    views = pa.types.is_string_view(array.type)
+    if views or pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
+        found = _code_views(as_views(array))
+        if found is not None:
+            return found
+    if views:
         array = array.cast(pa.large_string())
     if pa.types.is_float16(array.type):  # of which older Arrow makes no codes
         array = array.cast(pa.float32())
@@ -276,6 +303,22 @@ def _code_arrow(array: Any) -> Codes:
         indices = indices.cast(pa.int64()).fill_null(len(values) - 1)
     codes = indices.to_numpy(zero_copy_only=False)
     return _without_repeats(codes.astype(np.min_scalar_type(len(values))), values)
+
+
+def _code_views(chunks: Sequence[Any]) -> Codes | None:
+    """Code Arrow's string views by their bits; None if there are none, or too many distinct."""
+    codes: list[Integers] = []
+    values: list[Value] = []
+    for chunk in chunks:
+        found = distinct_views(chunk)
+        if found is None:
+            return None
+        codes.append(np.add(found.codes, len(values), dtype=np.uint16))
+        values += [*(chunk[i].as_py() for i in found.first.tolist()), None]
+    if not chunks:
+        return None
+    joined = codes[0] if len(codes) == 1 else np.concatenate(codes)
+    return _without_repeats(joined.astype(np.min_scalar_type(len(values))), tuple(values))
 
 
 def _without_repeats(codes: Integers, values: tuple[Value, ...]) -> Codes:
