@@ -5,8 +5,6 @@ from __future__ import annotations
 import gzip
 import os
 import pickle
-import subprocess
-import sys
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -674,16 +672,6 @@ def test_the_command_line_fits_and_scores_a_glob(tmp_path: Path) -> None:
     score = ["score", model, glob, "-o", f"{tmp_path}/scores/", "--keep", "y"]
     assert CliRunner().invoke(main, score).exit_code == 0
     assert weigh.scan(tmp_path / "scores").n_rows == 1500
-
-
-def test_importing_weigh_needs_no_engine() -> None:
-    code = (
-        "import sys; sys.modules.update(duckdb=None, polars=None, pyspark=None);"
-        "import weigh; from weigh.datasets import titanic;"
-        "print(weigh.EvidenceNB().fit(titanic(), 'Survived').classes_)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.stdout == "['No' 'Yes']\n", done.stderr
 
 
 def test_a_batch_is_as_large_as_stated() -> None:

@@ -329,14 +329,16 @@ def test_the_demo_writes_its_table_whole_or_not_at_all(tmp_path, monkeypatch):
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs /proc")
 def test_standard_output_that_is_appended_to_a_file_loses_nothing(tmp_path):
+    weigh.save(MODEL, tmp_path / "model.json")
     code = (
-        "import weigh; m = weigh.EvidenceNB().fit(weigh.datasets.titanic(), 'Survived');"
+        "import sys, weigh; m = weigh.load(sys.argv[1]);"
         "print('before'); weigh.save(m, '/dev/stdout'); print('after')"
     )
     log = tmp_path / "log.txt"
     log.write_text("old\n")
     with open(log, "a") as file:
-        subprocess.run([sys.executable, "-c", code], stdout=file, check=True)
+        command = [sys.executable, "-c", code, str(tmp_path / "model.json")]
+        subprocess.run(command, stdout=file, check=True)
     text = log.read_text()
     assert text.startswith("old\nbefore\n{")
     assert text.endswith("after\n")

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit, log_softmax
+from tests.pairs import every_pair
 
 from weigh import EducatedNB
 from weigh.bins import Feature
@@ -253,9 +254,8 @@ def rows_of_one_class(n, column, n_classes):
     return X, y
 
 
-@pytest.mark.parametrize(
-    "parameters",
-    [
+@every_pair(
+    parameters=[
         {},
         {"bins": 4},
         {"bins": "mdl"},
@@ -265,16 +265,15 @@ def rows_of_one_class(n, column, n_classes):
         {"bins": CUTS, "multiclass": "softmax"},
         {"bins": CUTS, "multiclass": "ovr"},
     ],
-    ids=str,
+    column=["x", "z", "c"],
+    n=[1, 4, 10, 30],
 )
-@pytest.mark.parametrize("column", ["x", "z", "c"])
-def test_a_level_of_few_rows_of_one_class_gets_no_huge_weight(parameters, column):
-    for n in (1, 4, 10, 30):
-        X, y = rows_of_one_class(n, column, 3 if "multiclass" in parameters else 2)
-        model = EducatedNB(**parameters).fit(X, y)
-        beside = {"z": 3.0} if column == "z" else {}  # a bin is moved from its neighbours
-        own, other = model.decision_function([{column: ALONE[column]}, beside])
-        assert np.max(own - other) <= np.log(2 * n + 1)
+def test_a_level_of_few_rows_of_one_class_gets_no_huge_weight(parameters, column, n):
+    X, y = rows_of_one_class(n, column, 3 if "multiclass" in parameters else 2)
+    model = EducatedNB(**parameters).fit(X, y)
+    beside = {"z": 3.0} if column == "z" else {}  # a bin is moved from its neighbours
+    own, other = model.decision_function([{column: ALONE[column]}, beside])
+    assert np.max(own - other) <= np.log(2 * n + 1)
 
 
 def test_scales_stay_where_classes_are_far_from_separable():

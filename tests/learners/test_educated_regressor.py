@@ -355,7 +355,7 @@ def known_factors(n):
 @pytest.mark.parametrize("dispersion", [1.0, 2.5, 6.0])
 def test_an_interval_of_counts_is_the_shortest_that_holds_its_coverage(dispersion, coverage):
     """Up to one count: the bisection stops where no single step shortens the interval."""
-    law, mean, known = Counts(dispersion), np.linspace(0.013, 40, 173), known_factors(173)
+    law, mean, known = Counts(dispersion), np.linspace(0.013, 40, 67), known_factors(67)
     found = np.column_stack(law_interval(law, mean, known, coverage))
     assert [*map(tuple, found)] == [shortest_interval(law, one, coverage) for one in mean]
     same = law_interval(law, mean, replace(known, known=~known.known), coverage)
@@ -384,7 +384,7 @@ def test_limits_of_counts_move_with_the_mean_without_leaps(dispersion):
 def test_a_factor_that_is_not_known_makes_intervals_of_counts_hardly_shorter(
     dispersion, shorter, spread
 ):
-    mean, known = np.linspace(0.05, 12 + dispersion, 400), known_factors(400)
+    mean, known = np.linspace(0.05, 12 + dispersion, 100), known_factors(100)
     vague = replace(known, sets=np.linspace(1 - spread, 1 + spread, 40)[None], known=~known.known)
     (low, high), (vague_low, vague_high) = (
         law_interval(Counts(dispersion), mean, own, 0.9) for own in (known, vague)
