@@ -96,6 +96,18 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             lacking(f"{name} is not installed")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _memory_of_the_disk():
+    """Flush nothing to the disk: no file of a test must outlive a crash of the machine.
+
+    A save waits twice for the disk, 7 ms each, and the tests save thousands of times. Commands that
+    run as processes of their own flush as ever.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda number: None)
+        yield
+
+
 def data_folder() -> Path | None:
     beside = Path(__file__).parents[2] / "shared" / "data"
     for folder in (os.environ.get("WEIGH_DATA"), beside):
