@@ -19,11 +19,12 @@ from weigh.evaluation.numbers import (
     refuse_class_options,
     refuse_exposure,
 )
+from weigh.evaluation.page import share_of
 from weigh.evaluation.show import bounded, number
 from weigh.evidence import BOUND
 from weigh.evidence.units import digits_of, spell
 from weigh.frames import Floats, Integers, Value
-from weigh.layout import Grid, View, count_of, percent
+from weigh.layout import Grid, View, count_of
 from weigh.metrics import COVERAGE, Scored, auc, auc_difference, calibration_line
 from weigh.metrics.numbers import Bounded, read_threshold
 from weigh.metrics.predicted import Predicted, Question, predict_rows
@@ -154,7 +155,7 @@ class Challenge(Paired):
             ("Share above the cut-off", *(_percent(s.above) for s in sides), ""),
         )
         name = label(self.pos_label)
-        cells = tuple((c.name, f"{c.weight:,.6g}", _with_ends(c.rate)) for c in self.swaps)
+        cells = tuple((c.name, f"{c.weight:,.6g}", c.rate.spelled(_percent)) for c in self.swaps)
         swaps = Grid(
             ("", "Rows", f"Observed {name}"), cells, f"Above the cut-off {self.cut_off:g} of {name}"
         )
@@ -178,12 +179,6 @@ def _gap(found: Difference) -> str:
 
 def _percent(share: float) -> str:
     return "-" if share != share else f"{100 * share:.1f}%"
-
-
-def _with_ends(rate: Bounded) -> str:
-    if not rate.is_known():
-        return "-"
-    return f"{_percent(rate.value)} ({_percent(rate.low)} to {_percent(rate.high)})"
 
 
 # ------------------------------------------------------------ numbers
@@ -236,18 +231,19 @@ class NumberChallenge(Paired):
 
     def view(self) -> View:
         """The tables and sentences that are shown."""
-        sides = (self.old, self.new)
+        sides, spell = (self.old, self.new), self.old.spell
+        gap = self._gap(self.absolute)
         rows = [
-            ("RMSE", *(self._range(s.rmse) for s in sides), ""),
-            ("Mean absolute error", *(self._range(s.mae) for s in sides), self._gap(self.absolute)),
+            ("RMSE", *(s.rmse.spelled(spell) for s in sides), ""),
+            ("Mean absolute error", *(s.mae.spelled(spell) for s in sides), gap),
             (f"Mean {self.measure}", *map(self._loss, sides), self._gap(self.loss)),
-            ("Mean estimate", *(self._number(s.mean_estimate) for s in sides), ""),
+            ("Mean estimate", *(spell(s.mean_estimate) for s in sides), ""),
             ("Calibration slope (1 is right)", *(f"{s.slope:.2f}" for s in sides), ""),
-            ("Rows inside 90% intervals", *(_percent_of(s.covered) for s in sides), ""),
+            ("Rows inside 90% intervals", *(share_of(s.covered.value) for s in sides), ""),
         ]
         about = (
             f"estimates of {self.old.target} ({count_of(self.n_rows, 'row')}, mean "
-            f"{self._number(self.old.mean_observed)})"
+            f"{spell(self.old.mean_observed)})"
         )
         return self._lay_out(about, rows)
 
@@ -257,17 +253,6 @@ class NumberChallenge(Paired):
 
     def _gap(self, found: Difference) -> str:
         return f"{self._tell(found.value, '+')} ({self._tell(found.error)})"
-
-    def _number(self, value: float) -> str:
-        return spell(value, digits_of(self.old.spread or self.old.mean_observed))
-
-    def _range(self, bounded: Bounded) -> str:
-        value, low, high = map(self._number, (bounded.value, bounded.low, bounded.high))
-        return f"{value} ({low} to {high})"
-
-
-def _percent_of(bounded: Bounded) -> str:
-    return percent(round(bounded.value, 3)) if bounded.is_known() else "-"
 
 
 def challenge_numbers(

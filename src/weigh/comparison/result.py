@@ -19,8 +19,7 @@ from weigh.comparison.task import (
     Task,
     read_task,
 )
-from weigh.evaluation.measures import Measures
-from weigh.evaluation.multiclass import ManyMeasures
+from weigh.evaluation.measures import ManyMeasures, Measures
 from weigh.evaluation.page import Page, Section
 from weigh.evaluation.show import number
 from weigh.evidence.units import digits_of, spell

@@ -16,8 +16,14 @@ import numpy as np
 from weigh.comparison.differences import BITS, Difference, Ranking, RowScores, paired
 from weigh.errors import Parameter, ParameterError
 from weigh.evaluation.estimates import deviances, name_loss, power_of
-from weigh.evaluation.measures import Measures, Options, entropy, measure
-from weigh.evaluation.multiclass import ManyMeasures, measure_many
+from weigh.evaluation.measures import (
+    ManyMeasures,
+    Measures,
+    Options,
+    entropy,
+    measure,
+    measure_many,
+)
 from weigh.evaluation.numbers import estimates_numbers, slope_of
 from weigh.evidence import BOUND
 from weigh.evidence.exposure import spread_out

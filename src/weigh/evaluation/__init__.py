@@ -1,27 +1,26 @@
 """Evaluation of models on hold-out rows: `evaluate` returns one `Evaluation`.
 
-measures         measures of probabilities of one class
-multiclass       measures of probabilities of more than two classes
-groups           measures by group, for classifiers
-number_groups    measures by group, for regressors
-estimates        observed and estimated numbers, row by row, and their losses
-numbers          `NumberEvaluation`: the evaluation of a regressor
-survival         `SurvivalEvaluation`: the evaluation of a survival model
-survival_groups  measures by group, for survival models
-findings         the main results in sentences
-page             tables and sentences as text and as HTML
-show             the page of an evaluation
-result           `Evaluation`, from predictions
-model            `evaluate`, from a model and a table
+The target of a model is a class, a number or a time to an event. Each has rows with what is
+observed and predicted (`metrics.Scored` and `Many`, `Estimated`, `Followed`), measures of all rows
+and by group, findings in sentences, and a page. Groups, pages and notes on the rows are written
+once.
+
+page        tables and sentences as text and as HTML
+measures    measures of probabilities, of one class and of many
+groups      rows by group; measures by group for classifiers; what other evaluations share
+findings    the main results in sentences; training rows and leaks
+show        the page and the figure of an `Evaluation`
+estimates   observed and estimated numbers, by row and by group
+numbers     `NumberEvaluation`: the evaluation of a regressor
+survival    `SurvivalEvaluation`: the evaluation of a survival model
+result      `evaluate`, and `Evaluation`, also from predictions
 """
 
-from weigh.evaluation.groups import Group, ManyGroup, named_columns, split_rows
-from weigh.evaluation.measures import Decision, Gains, Measures
-from weigh.evaluation.model import evaluate
-from weigh.evaluation.multiclass import ClassMeasures, ManyMeasures
-from weigh.evaluation.number_groups import NumberGroup
-from weigh.evaluation.numbers import Band, NumberEvaluation
-from weigh.evaluation.result import Evaluation
+from weigh.evaluation.estimates import NumberGroup
+from weigh.evaluation.groups import Band, Group, ManyGroup, named_columns, split_rows
+from weigh.evaluation.measures import ClassMeasures, Decision, Gains, ManyMeasures, Measures
+from weigh.evaluation.numbers import NumberEvaluation
+from weigh.evaluation.result import Evaluation, evaluate
 from weigh.metrics.numbers import Bounded
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Observed numbers and a model's estimates, row by row."""
+"""Observed numbers and a model's estimates, row by row and group by group."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from scipy.special import stdtrit
 
+from weigh.evaluation.groups import LEAST, Grouping
 from weigh.evidence.exposure import given_to
 from weigh.frames import Floats, Integers, number_sample, read, read_numbers
-from weigh.metrics.numbers import Bounded, normal_quantile
+from weigh.metrics.numbers import NAN, Bounded, normal_quantile
 from weigh.metrics.predicted import features_of
 from weigh.metrics.scored import Flags
 from weigh.newton.regression import Power, refuse_outside
@@ -141,3 +143,94 @@ def rare_sum(numbers: Floats, weight: Floats, coverage: float) -> float:
     if not positive.any():
         return 0.0
     return -float(np.log((1 - coverage) / 2) * (numbers @ positive) / positive.sum())
+
+
+# ------------------------------------------------------------ groups
+
+
+@dataclass(frozen=True)
+class NumberGroup:
+    """Measures of one group of rows: observed and estimated means, and their difference.
+
+    `observed` and `estimate` are means over rows, or per unit of exposure if each row has its own
+    exposure. `ratio` is observed/estimate; it is unknown in all groups if it is unknown in one.
+    `difference` is observed - estimate. Their intervals treat the estimates as fixed. `deviance` is
+    a mean over rows. `note` says why a measure is not known.
+    """
+
+    name: str
+    n_rows: int
+    weight: float
+    exposure: float
+    observed: float
+    estimate: float
+    ratio: Bounded
+    difference: Bounded
+    rmse: float
+    deviance: float
+    note: str = ""
+
+    def is_biased(self) -> bool:
+        """Whether the bias is significant: by the ratio, or by the difference if unknown."""
+        known, right = (self.ratio, 1.0) if self.ratio.is_known() else (self.difference, 0.0)
+        return known.has_interval() and not known.holds(right)
+
+
+def measure_number_groups(
+    grouping: Grouping, rows: Estimated, coverage: float
+) -> tuple[tuple[NumberGroup, ...], NumberGroup]:
+    """Measures of every group, in the order of its values, and of all rows together."""
+    rare = rare_sum(rows.numbers, rows.weight, coverage)
+    parts = [(n, rows.take(at)) for n, at in grouping.split(rows.kept, rows.weight)]
+    signed = bool(rows.numbers.min() < 0 or rows.means.min() < 0)
+    signed |= any(part.weight @ part.means <= 0 for _, part in parts)  # same measure for all groups
+    found = [_measure(n, part, signed, rare, coverage) for n, part in (*parts, ("All rows", rows))]
+    return tuple(found[:-1]), found[-1]
+
+
+def _measure(name: str, rows: Estimated, signed: bool, rare: float, coverage: float) -> NumberGroup:
+    weight, errors = rows.weight, rows.numbers - rows.means
+    total = float(weight.sum())
+    units = total if rows.exposure is None else float(weight @ rows.exposure)
+    observed, estimate = float(weight @ rows.numbers), float(weight @ rows.means)
+    enough = total >= LEAST
+    off = _error(errors - errors @ weight / total, weight)
+    reach = float(stdtrit(total - 1, (1 + coverage) / 2)) if enough else NAN
+    gap = (observed - estimate) / units
+    wide = reach * off / units if off > 0 else NAN
+    return NumberGroup(
+        name=name,
+        n_rows=len(errors),
+        weight=total,
+        exposure=NAN if rows.exposure is None else units,
+        observed=observed / units,
+        estimate=estimate / units,
+        ratio=Bounded(NAN) if signed else _ratio(rows, reach, rare),
+        difference=Bounded(gap, gap - wide, gap + wide),
+        rmse=float(np.sqrt(weight @ errors**2 / total)),
+        deviance=float(weight @ rows.losses(rows.power) / total),
+        note="" if enough else f"too few rows for an interval: {total:g}, and {LEAST} are needed",
+    )
+
+
+def _error(errors: np.ndarray, weight: np.ndarray) -> float:
+    """The standard error of a sum over rows whose errors have a mean of zero."""
+    total = float(weight.sum())
+    return float(np.sqrt(weight @ errors**2 * total / max(total - 1, 1.0)))
+
+
+def _ratio(rows: Estimated, reach: float, rare: float) -> Bounded:
+    """Observed over estimated, with an interval that is symmetric for its logarithm.
+
+    The standard error of a ratio of sums is that of the sum of y - ratio mean, over the sum of
+    means.
+    """
+    whole, part = float(rows.weight @ rows.means), float(rows.weight @ rows.numbers)
+    if part == 0:
+        return Bounded(0.0, 0.0, rare / whole) if np.isfinite(reach) and rare else Bounded(0.0)
+    ratio = part / whole
+    error = _error(rows.numbers - ratio * rows.means, rows.weight) / part
+    if not error > 1e-12 or not np.isfinite(reach):  # no interval from equal rows
+        return Bounded(ratio)
+    factor = float(np.exp(min(reach * error, 700.0)))
+    return Bounded(ratio, ratio / factor, ratio * factor)

@@ -10,11 +10,10 @@ import numpy as np
 
 from weigh.bins import label
 from weigh.evaluation.groups import Group
-from weigh.evaluation.measures import Measures
-from weigh.evaluation.multiclass import ManyMeasures
+from weigh.evaluation.measures import ManyMeasures, Measures
+from weigh.evaluation.page import list_few
 from weigh.frames import Codes, Column, FarTable, Floats, Integers, Table, Value, read
 from weigh.metrics import Scored
-from weigh.metrics.numbers import Bounded
 from weigh.metrics.predicted import Predicted
 from weigh.sketches import hash_rows
 
@@ -38,7 +37,7 @@ def find(found: Evaluation) -> tuple[str, ...]:
         lines += [_decision(found, measures)]
     else:
         lines.append(_confusion(found.validation, found.classes))
-    lines += [*_training(found), *_leaks(found)]
+    lines += [*_training(found), tell_leaks(found.leaks) if found.leaks else ""]
     return tuple(filter(None, lines))
 
 
@@ -90,12 +89,13 @@ def _ranking(measures: Measures, of: str) -> str:
 def _calibration(found: Evaluation, measures: Measures, of: str) -> list[str]:
     mend = "" if found.training_rows else f" {MEND}"  # unknown from training rows
     slope, level = measures.slope, measures.in_the_large
+    told_slope = slope.spelled("{:.2f}".format)
     told: list[str] = []
     if slope.has_interval() and slope.high < 0:
-        return [f"Calibration slope {_bounded(slope)}: higher predictions go with lower rates."]
+        return [f"Calibration slope {told_slope}: higher predictions go with lower rates."]
     if slope.has_interval() and not slope.holds(1):
         sure = "overconfident" if slope.value < 1 else "underconfident"
-        told.append(f"Calibration slope {_bounded(slope)}: {sure} (1 is right).{mend}")
+        told.append(f"Calibration slope {told_slope}: {sure} (1 is right).{mend}")
     if level.has_interval() and not level.holds(0):
         off = "high" if level.value < 0 else "low"
         told.append(
@@ -105,7 +105,7 @@ def _calibration(found: Evaluation, measures: Measures, of: str) -> list[str]:
     if not told and slope.has_interval():
         vague = slope.high - slope.low > VAGUE
         what = "too few rows to judge" if vague else "no significant miscalibration"
-        told.append(f"Calibration slope {_bounded(slope)}: {what}.")
+        told.append(f"Calibration slope {told_slope}: {what}.")
     return told
 
 
@@ -119,12 +119,7 @@ def _groups(found: Evaluation) -> list[str]:
         and group.in_the_large.has_interval()
         and not group.in_the_large.holds(0)
     ]
-    more = f" and {len(off) - 3} more" if len(off) > 3 else ""
-    return [f"Groups with biased predictions: {', '.join(off[:3])}{more}."] if off else []
-
-
-def _bounded(value: Bounded) -> str:
-    return f"{value.value:.2f} ({value.low:.2f} to {value.high:.2f})"
+    return [f"Groups with biased predictions: {list_few(off)}."] if off else []
 
 
 def _decision(found: Evaluation, measures: Measures) -> str:
@@ -153,18 +148,12 @@ def _confusion(measures: ManyMeasures, classes: tuple[Value, ...]) -> str:
     return f"{start}; most often {names[0]} is taken for {names[1]}, {share:.1%} of the time."
 
 
-def _leaks(found: Evaluation) -> list[str]:
-    return [tell_leaks(found.leaks)] if found.leaks else []
-
-
 def tell_leaks(leaks: Sequence[str]) -> str:
     """A sentence about columns that may leak the target."""
-    names, more = ", ".join(leaks[:3]), len(leaks) - 3
-    told = f"{names} and {more} more" if more > 0 else names
     alone = "alone tells" if len(leaks) == 1 else "each alone tell"
     return (
-        f"Leak? {told} {alone} the classes apart without a mistake: is it what is to be predicted, "
-        "or known only after it?"
+        f"Leak? {list_few(leaks)} {alone} the classes apart without a mistake: is it what is to be "
+        "predicted, or known only after it?"
     )
 
 

@@ -1,18 +1,25 @@
-"""Measures of classifiers by group, and the shift of predictions since training."""
+"""Rows in groups: by the values of a column, or in bands of similar estimates.
+
+`Grouped` is what evaluations of numbers and of times share. `Group` and `ManyGroup` are the
+measures of classifiers by group.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from weigh.bins import Feature, are_whole, label, quantile_cuts, sort_values
-from weigh.evaluation.measures import Options
-from weigh.evaluation.multiclass import mean_of_rows
+from weigh.errors import Parameter, ParameterError
+from weigh.evaluation.measures import Options, mean_of_rows
+from weigh.evaluation.page import Section, list_few
 from weigh.evidence import BOUND
-from weigh.frames import Codes, Floats, Integers, Value, count_rows, key, read
+from weigh.frames import Codes, Floats, Integers, Value, build, count_rows, key, read
+from weigh.layout import Shown
 from weigh.metrics import (
     Scored,
     Stability,
@@ -21,7 +28,7 @@ from weigh.metrics import (
     error_rates,
     population_stability_index,
 )
-from weigh.metrics.numbers import NAN, Bounded
+from weigh.metrics.numbers import NAN, Bounded, columns_of, flatten, plain
 from weigh.metrics.predicted import Predicted, column_of
 from weigh.metrics.scored import read_codes
 from weigh.metrics.scores import Many
@@ -31,6 +38,81 @@ LEAST = 10
 
 MOST, FEW, PARTS = 60, 20, 5
 """Most groups; a numeric column with more than FEW distinct values is cut into PARTS bins."""
+
+
+class Grouped(Shown, ABC):
+    """An evaluation of numbers or of times: measures of all rows, and of groups, as tables."""
+
+    PART: ClassVar[str]
+    """The name of the attribute that is a table of its own."""
+
+    coverage: float
+    by: str
+    groups: tuple[Any, ...]
+    all_rows: Any
+
+    @abstractmethod
+    def group_columns(self, lines: Sequence[Any]) -> tuple[str, dict[str, list[str]]]:
+        """The title of the table of groups, and its columns by heading."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, ready for JSON."""
+        return plain(self)  # type: ignore[no-any-return]
+
+    def to_frame(self, part: str | None = None) -> Any:
+        """The bands or moments (by default), or the "groups", as a table with one row each."""
+        part = part or self.PART
+        if part not in (self.PART, "groups"):
+            raise ParameterError(
+                Parameter("part"), f" must be {self.PART!r} or 'groups', got {part!r}"
+            )
+        if part == "groups" and not self.by:
+            raise ParameterError("there are no groups; evaluate with ", Parameter("by"))
+        return build(columns_of([flatten(plain(own)) for own in getattr(self, part)]), None)
+
+    def tell_groups(self, what: str, off: list[str]) -> str:
+        """A sentence about groups that are off, given as text, the largest first."""
+        if not off:
+            return ""
+        chance = f"{(1 - self.coverage) * len(self.groups):.1g}"
+        return (
+            f"{what}: {list_few(off, '; ')}. By chance alone about {chance} of {len(self.groups)} "
+            "would be listed."
+        )
+
+    def show_groups(self) -> tuple[Section, ...]:
+        """The table of the groups, whose last line is all rows; empty without groups."""
+        if self.all_rows is None:
+            return ()
+        lines = (*self.groups, self.all_rows)
+        title, columns = self.group_columns(lines)
+        rows = zip((group.name for group in lines), *columns.values(), strict=True)
+        return (Section(f"{title}, by {self.by}", (self.by, *columns), (*rows,), notes_of(lines)),)
+
+
+def notes_of(groups: Sequence[Any]) -> tuple[str, ...]:
+    """The notes of groups, in sentences."""
+    return tuple(f"{group.name}: {group.note}." for group in groups if group.note)
+
+
+@dataclass(frozen=True)
+class Band:
+    """Rows of similar estimates: their mean estimate, and their observed mean or share."""
+
+    rows: float
+    estimate: float
+    observed: Bounded
+
+
+def split_bands(estimates: Floats, weight: Floats, n_bands: int, less: float) -> list[Integers]:
+    """The rows of bands of about equal weight, by estimate; equal estimates share a band.
+
+    A row belongs to the band that its cumulated weight, minus `less`, has reached.
+    """
+    values, codes = np.unique(estimates, return_inverse=True)
+    reached = np.cumsum(np.bincount(codes, weight, len(values))) - less
+    band = np.minimum((reached * n_bands / weight.sum()).astype(int), n_bands - 1)[codes]
+    return [np.flatnonzero(band == b) for b in np.unique(band)]
 
 
 @dataclass(frozen=True)

@@ -2,43 +2,36 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from weigh.errors import Parameter, ParameterError
-from weigh.evaluation.estimates import Estimated, deviances, mean_of, rare_sum
-from weigh.evaluation.findings import find_training_rows, tell_other_target, tell_training_rows
-from weigh.evaluation.groups import Grouping
-from weigh.evaluation.number_groups import (
+from weigh.evaluation.estimates import (
+    Estimated,
     NumberGroup,
+    deviances,
+    mean_of,
     measure_number_groups,
-    show_groups,
-    tell_groups,
+    rare_sum,
 )
-from weigh.evaluation.page import Page, Section
+from weigh.evaluation.findings import find_training_rows, tell_other_target, tell_training_rows
+from weigh.evaluation.groups import Band, Grouped, Grouping, split_bands
+from weigh.evaluation.page import Page, Section, share_of
 from weigh.evidence.exposure import name_given, tell_exposure
 from weigh.evidence.units import digits_of, spell
-from weigh.frames import Floats, build
-from weigh.layout import Shown, count_of, percent
-from weigh.metrics.numbers import NAN, Bounded, check_coverage, columns_of, flatten, plain
+from weigh.frames import Floats
+from weigh.layout import count_of, percent
+from weigh.metrics.numbers import NAN, Bounded, check_coverage
 
 BANDS, STATED = 10, 0.9
 """Number of bands of rows by estimate; nominal coverage of the model's intervals to check."""
 
 
-@dataclass(frozen=True)
-class Band:
-    """Rows of similar estimates: their mean estimate and their observed mean."""
-
-    rows: float
-    estimate: float
-    observed: Bounded
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class NumberEvaluation(Shown):
+class NumberEvaluation(Grouped):
     """Measures of a regressor on hold-out rows.
 
     Attributes
@@ -81,6 +74,8 @@ class NumberEvaluation(Shown):
         A note if the model was fitted to another target.
     """
 
+    PART = "bands"
+
     model: str
     target: str
     n_rows: float
@@ -109,46 +104,53 @@ class NumberEvaluation(Shown):
         """The main results, in sentences."""
         each = " per row" if self.exposed else ""
         said = [
-            f"RMSE {self._range(self.rmse)}; the mean alone has {self._number(self.spread)}. "
-            f"R2 {self.r2:.3f}. Mean absolute error {self._range(self.mae)}.",
-            f"Mean estimate{each} {self._number(self.mean_estimate)}, mean observed{each} "
-            f"{self._number(self.mean_observed)}; calibration slope {self.slope:.2f}.",
+            f"RMSE {self.rmse.spelled(self.spell)}; the mean alone has {self.spell(self.spread)}. "
+            f"R2 {self.r2:.3f}. Mean absolute error {self.mae.spelled(self.spell)}.",
+            f"Mean estimate{each} {self.spell(self.mean_estimate)}, mean observed{each} "
+            f"{self.spell(self.mean_observed)}; calibration slope {self.slope:.2f}.",
         ]
         if self.has_deviance():
-            explained = percent(round(self.deviance_explained, 3))
+            explained = share_of(self.deviance_explained)
             said.append(f"Mean deviance {self.deviance:.4g}; {explained} of it is explained.")
         if self.covered.is_known():
-            low, high = percent(round(self.covered.low, 3)), percent(round(self.covered.high, 3))
-            share = percent(round(self.covered.value, 3))
-            said.append(f"{percent(STATED)} intervals contain {share} of rows ({low} to {high}).")
-        said += [self.exposure, self.note, tell_groups(self)]
+            value, low, high = map(share_of, astuple(self.covered))
+            said.append(f"{percent(STATED)} intervals contain {value} of rows ({low} to {high}).")
+        said += [self.exposure, self.note, self._tell_biased()]
         return [*filter(None, [tell_training_rows(self.training_rows), *said])]
+
+    def _tell_biased(self) -> str:
+        """A sentence about the groups whose mean estimate is biased, the largest group first."""
+        unit = f", per unit of {self.exposed}" if self.exposed else ""
+        told = [
+            f"{group.name} (estimate {self._mean(group.estimate)}, "
+            f"observed {self._mean(group.observed)})"
+            for group in sorted(self.groups, key=lambda group: -group.weight)
+            if group.is_biased()
+        ]
+        return self.tell_groups(f"Groups with biased estimates{unit}", told)
 
     def has_deviance(self) -> bool:
         """Whether the deviance belongs to a family other than the gaussian."""
         return abs(self.deviance_explained - self.r2) > 1e-9
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data, ready for JSON."""
-        return plain(self) | {"findings": self.findings}  # type: ignore[no-any-return]
+    def spell(self, value: float) -> str:
+        """A number in the unit of the target as text, with the digits that suit all rows."""
+        return spell(value, digits_of(self.spread or self.mean_observed))
 
-    def to_frame(self, part: str = "bands") -> Any:
-        """The "bands" or the "groups" as a table, one row each."""
-        if part not in ("bands", "groups"):
-            raise ParameterError(Parameter("part"), f" must be 'bands' or 'groups', got {part!r}")
-        if part == "groups" and not self.by:
-            raise ParameterError("there are no groups; evaluate with ", Parameter("by"))
-        rows = [flatten(plain(own)) for own in getattr(self, part)]
-        return build(columns_of(rows), None)
+    def _mean(self, value: float) -> str:
+        """A mean, or a rate per unit of exposure, as text with the digits that suit all rows."""
+        if self.exposed and self.all_rows is not None:
+            return spell(value, digits_of(self.all_rows.estimate))
+        return self.spell(value)
 
     def view(self) -> Page:
         """The measures as data for text and pages."""
         rows = [
             (
                 f"{band.rows:,.0f}",
-                self._number(band.estimate),
-                self._number(band.observed.value),
-                f"{self._number(band.observed.low)} to {self._number(band.observed.high)}",
+                self.spell(band.estimate),
+                self.spell(band.observed.value),
+                f"{self.spell(band.observed.low)} to {self.spell(band.observed.high)}",
             )
             for band in self.bands
         ]
@@ -157,14 +159,34 @@ class NumberEvaluation(Shown):
         section = Section(
             "Calibration: rows from the smallest to the largest estimates", head, tuple(rows)
         )
-        return Page(title, tuple(self.findings), (section, *show_groups(self)))
+        return Page(title, tuple(self.findings), (section, *self.show_groups()))
 
-    def _number(self, value: float) -> str:
-        return spell(value, digits_of(self.spread or self.mean_observed))
+    def group_columns(self, lines: Sequence[NumberGroup]) -> tuple[str, dict[str, list[str]]]:
+        """Observed and estimated means, their ratio or difference, and errors by group."""
+        exposed, errors = digits_of(lines[-1].exposure), digits_of(self.spread)
+        bias, biases = self._biases(lines)
+        columns = {
+            "Rows": [f"{group.weight:,.6g}" for group in lines],
+            self.exposed: [spell(group.exposure, exposed) for group in lines],
+            "Observed": [self._mean(group.observed) for group in lines],
+            "Estimate": [self._mean(group.estimate) for group in lines],
+            bias: biases,
+            "RMSE": [spell(group.rmse, errors) for group in lines],
+            "Deviance": [f"{group.deviance:.3g}" for group in lines],
+        }
+        left_out = {"", "" if self.has_deviance() else "Deviance"}
+        unit = f" per unit of {self.exposed}" if self.exposed else ""
+        shown = {head: cells for head, cells in columns.items() if head not in left_out}
+        return f"Observed and estimated {self.target}{unit}", shown
 
-    def _range(self, bounded: Bounded) -> str:
-        value, low, high = map(self._number, (bounded.value, bounded.low, bounded.high))
-        return f"{value} ({low} to {high})"
+    def _biases(self, lines: Sequence[NumberGroup]) -> tuple[str, list[str]]:
+        """The column of ratios, or of differences if a group has no ratio."""
+        interval = f"({percent(self.coverage)} interval)"
+        if all(group.ratio.is_known() for group in lines):
+            ratios = [group.ratio.spelled("{:.2f}".format) for group in lines]
+            return f"Observed/estimate {interval}", ratios
+        differences = [group.difference.spelled(self._mean) for group in lines]
+        return f"Observed - estimate {interval}", differences
 
 
 def evaluate_numbers(
@@ -271,15 +293,10 @@ def slope_of(estimates: Floats, numbers: Floats, weight: Floats) -> float:
 
 
 def _bands(estimates: Floats, numbers: Floats, weight: Floats, coverage: float) -> tuple[Band, ...]:
-    """Bands of about equal weight by estimate; rows of equal estimates share a band."""
-    values, codes = np.unique(estimates, return_inverse=True)
-    reached = np.cumsum(np.bincount(codes, weight, len(values))) - 1e-9
-    band = np.minimum((reached / weight.sum() * BANDS).astype(int), BANDS - 1)[codes]
+    """Bands of about equal weight by estimate."""
     found, signed, rare = [], bool(numbers.min() < 0), rare_sum(numbers, weight, coverage)
-    for b in np.unique(band):
-        own = weight[band == b]
-        observed = mean_of(numbers[band == b], own, coverage, signed, rare)
-        found.append(
-            Band(float(own.sum()), float(estimates[band == b] @ own / own.sum()), observed)
-        )
+    for rows in split_bands(estimates, weight, BANDS, 1e-9):
+        own = weight[rows]
+        observed = mean_of(numbers[rows], own, coverage, signed, rare)
+        found.append(Band(float(own.sum()), float(estimates[rows] @ own / own.sum()), observed))
     return tuple(found)

@@ -6,18 +6,41 @@ it is split into parts below each other. No column is left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from weigh.bins import printable
-from weigh.layout import Grid, View, to_plain
+from weigh.layout import Grid, View, percent, to_plain
 
 NAME, HEAD = 14, 8
 """Least width in characters to which names and headings are folded."""
 
 GAP, TIGHT = 3, 2
 """Characters between two columns, normally and in wide tables."""
+
+
+MOST = 3
+"""Most names that a sentence lists."""
+
+
+def list_few(names: Sequence[str], joint: str = ", ") -> str:
+    """The first three names, and how many more there are.
+
+    >>> list_few(["a", "b", "c", "d", "e"])
+    'a, b, c and 2 more'
+    """
+    more = f" and {len(names) - MOST} more" if len(names) > MOST else ""
+    return joint.join(names[:MOST]) + more
+
+
+def share_of(value: float) -> str:
+    """A share as a percentage with at most one decimal place, or a dash for NaN.
+
+    >>> share_of(0.12345), share_of(0.5)
+    ('12.3%', '50%')
+    """
+    return "-" if value != value else percent(round(value, 3))
 
 
 @dataclass(frozen=True)
@@ -34,10 +57,6 @@ class Section:
         """The section with some of its columns."""
         rows = tuple(tuple(row[j] for j in places) for row in self.rows)
         return Section(self.title, tuple(self.head[j] for j in places), rows, self.notes)
-
-    def without(self, names: tuple[str, ...]) -> Section:
-        """The section without some columns."""
-        return self.take([j for j, name in enumerate(self.head) if name not in names])
 
 
 @dataclass(frozen=True)

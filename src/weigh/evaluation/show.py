@@ -1,16 +1,19 @@
-"""The page of an evaluation: its tables and findings."""
+"""The page and the figure of an evaluation of a classifier."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from weigh.bins import label
-from weigh.evaluation.groups import Group, ManyGroup
-from weigh.evaluation.measures import Decision, Measures
-from weigh.evaluation.multiclass import ManyMeasures
+from weigh.evaluation.groups import Group, ManyGroup, notes_of
+from weigh.evaluation.measures import Decision, ManyMeasures, Measures
 from weigh.evaluation.page import Page, Section
 from weigh.layout import percent
 from weigh.metrics.numbers import Bounded
+from weigh.plot.axes import FOR, TOTAL, Drawing, new_figure
+from weigh.plot.labels import shorten
 
 if TYPE_CHECKING:
     from weigh.evaluation.result import Evaluation
@@ -206,9 +209,8 @@ def _errors_by(by: str, groups: list[Group], at: float) -> Section:
         for group in groups
     )
     head = (by, "AUC", "False positive rate", "False negative rate", "Flagged")
-    notes = tuple(f"{group.name}: {group.note}." for group in groups if group.note)
     title = f"Ranking and decisions by {by}, deciding at {at:.3g}"
-    return Section(title, head, rows, notes)
+    return Section(title, head, rows, notes_of(groups))
 
 
 # ------------------------------------------------------------ more than two classes
@@ -274,6 +276,57 @@ def _many_groups(found: Evaluation) -> tuple[Section, ...]:
         for group in groups
     )
     head = (found.by, "Rows", "Loss, bits", "Misclassification")
-    notes = [f"{group.name}: {group.note}." for group in groups if group.note]
     more = "Base rates, AUC and calibration of groups are of one class: name it with pos_label."
-    return (Section(f"Loss and misclassification by {found.by}", head, rows, (*notes, more)),)
+    return (
+        Section(f"Loss and misclassification by {found.by}", head, rows, (*notes_of(groups), more)),
+    )
+
+
+# ------------------------------------------------------------ figure
+
+THIN: dict[str, Any] = {"color": TOTAL, "linewidth": 0.8, "linestyle": "--"}
+
+
+def draw_evaluation(found: Evaluation) -> Drawing:
+    """Draw reliability, gains and net benefit side by side."""
+    measures = found.validation
+    if not isinstance(measures, Measures):
+        raise ValueError(
+            "the figure shows one class against the rest; choose it with pos_label, one of "
+            f"{[*found.classes]}"
+        )
+    figure, axes = new_figure(11.0, 3.6, n_columns=3)
+    _draw_reliability(axes[0], measures)
+    _draw_gains(axes[1], measures)
+    _draw_net_benefit(axes[2], measures)
+    for ax in axes:
+        ax.spines[["top", "right"]].set_visible(False)
+    title = f"{found.model}: probability of {label(found.pos_label)}"
+    figure.suptitle(shorten(title, 90), fontsize="medium", parse_math=False)
+    return Drawing(figure, tuple(axes))
+
+
+def _draw_reliability(ax: Any, m: Measures) -> None:
+    table = m.reliability
+    ends = np.maximum((table.rate - table.rate_low, table.rate_high - table.rate), 0)
+    ax.plot([0, 1], [0, 1], **THIN)
+    ax.errorbar(table.mean_prediction, table.rate, yerr=ends, fmt="o", color=FOR, markersize=4)
+    ax.set(xlabel="Predicted probability", ylabel="Observed rate")
+
+
+def _draw_gains(ax: Any, m: Measures) -> None:
+    ax.plot([0, 1], [0, 1], **THIN)
+    ax.plot([0, *m.gains.depth], [0, *m.gains.gain], marker="o", markersize=3, color=FOR)
+    ax.set(xlabel="Share of rows, most probable first", ylabel="Share of positives found")
+
+
+def _draw_net_benefit(ax: Any, m: Measures) -> None:
+    shown = [part for part in m.thresholds if np.isfinite(part.net_benefit)]
+    at = [part.rates.threshold for part in shown]
+    worth, all_ = ([getattr(part, name) for part in shown] for name in ("net_benefit", "treat_all"))
+    ax.axhline(0, **THIN | {"linestyle": ":"})
+    ax.plot(at, all_, label="treat all", **THIN)
+    ax.plot(at, worth, marker="o", markersize=3, color=FOR, label="model")
+    top = 1.1 * max([*worth, *all_, 1e-6])
+    ax.set(xlabel="Threshold probability", ylabel="Net benefit", ylim=(-0.15 * top, top))
+    ax.legend(frameon=False, fontsize="small")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,19 +10,13 @@ import numpy as np
 
 from weigh.errors import Parameter, ParameterError
 from weigh.evaluation.findings import find_training_rows, tell_training_rows
-from weigh.evaluation.groups import Grouping
-from weigh.evaluation.page import Page, Section
-from weigh.evaluation.survival_groups import (
-    Followed,
-    SurvivalGroup,
-    measure_survival_groups,
-    show_groups,
-    tell_groups,
-)
-from weigh.frames import Floats, build
-from weigh.layout import Shown, count_of, percent
-from weigh.metrics.numbers import Bounded, check_coverage, columns_of, flatten, plain
-from weigh.metrics.survival import KaplanMeier, brier_scores, concordance
+from weigh.evaluation.groups import LEAST, Band, Grouped, Grouping, split_bands
+from weigh.evaluation.page import Page, Section, share_of
+from weigh.evaluation.show import bounded, number
+from weigh.frames import Floats, Integers
+from weigh.layout import count_of, percent
+from weigh.metrics.numbers import NAN, Bounded, check_coverage
+from weigh.metrics.survival import KaplanMeier, brier_scores, concordance, event_ratio
 from weigh.survival.outcomes import Outcomes
 from weigh.survival.periods import read_survival
 
@@ -44,16 +39,52 @@ class Moment:
 
 
 @dataclass(frozen=True)
-class Band:
-    """Rows of similar probability of the event by `time`, and the share that had it."""
+class SurvivalGroup:
+    """Measures of one group of rows: observed events, and expected events while rows are at risk.
 
-    rows: int
-    estimate: float
-    observed: Bounded
+    Both are counted until the end of the last period, after which the model has no hazard. `ratio`
+    is observed/expected; its interval treats the hazards as fixed. `concordance` uses the whole
+    follow-up. With fewer than 10 events it is not known, and `note` says so.
+    """
+
+    name: str
+    n_rows: int
+    observed: int
+    expected: float
+    ratio: Bounded
+    concordance: float
+    note: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Followed:
+    """Rows with outcomes, observed and expected events until the last period, and risks."""
+
+    event: Any
+    duration: Floats
+    observed: Floats
+    expected: Floats
+    risk: Floats
+
+    def measure(self, name: str, places: Integers, coverage: float) -> SurvivalGroup:
+        """The measures of some of the rows as one group."""
+        observed, expected = (float(own[places].sum()) for own in (self.observed, self.expected))
+        n = int(self.event[places].sum())
+        enough = n >= LEAST
+        ranked = (self.event, self.duration, self.risk)
+        return SurvivalGroup(
+            name=name,
+            n_rows=len(places),
+            observed=int(observed),
+            expected=expected,
+            ratio=event_ratio(observed, expected, coverage),
+            concordance=concordance(*(own[places] for own in ranked)) if enough else NAN,
+            note="" if enough else f"too few events for concordance: {n}, and {LEAST} are needed",
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SurvivalEvaluation(Shown):
+class SurvivalEvaluation(Grouped):
     """Measures of a survival model on hold-out rows.
 
     Attributes
@@ -86,6 +117,8 @@ class SurvivalEvaluation(Shown):
         The measures of `groups` for all rows together, if there are groups.
     """
 
+    PART = "moments"
+
     model: str
     event: str
     duration: str
@@ -106,16 +139,27 @@ class SurvivalEvaluation(Shown):
     @property
     def findings(self) -> list[str]:
         """The main results, in sentences."""
-        last, met = self.moments[-1], tell_training_rows(self.training_rows)
-        return [
-            *([met] if met else []),
+        last = self.moments[-1]
+        said = [
+            tell_training_rows(self.training_rows),
             f"Concordance {self.concordance:.3f} (0.5 is chance).",
             f"Brier score over time {self.brier:.4f}; Kaplan-Meier alone has "
             f"{self.brier_base:.4f}.",
             f"By {self.duration} = {last.time:g} the event is estimated for "
-            f"{percent(round(last.estimate, 3))} of rows; observed {_range(last.observed)}.",
-            *filter(None, [self._tell_censoring(), tell_groups(self)]),
+            f"{share_of(last.estimate)} of rows; observed {last.observed.spelled(share_of)}.",
+            self._tell_censoring(),
+            self._tell_biased(),
         ]
+        return [*filter(None, said)]
+
+    def _tell_biased(self) -> str:
+        """A sentence about groups with significantly more or fewer events than expected."""
+        told = [
+            f"{group.name} ({group.observed:,} observed, {group.expected:,.1f} expected)"
+            for group in sorted(self.groups, key=lambda group: -group.expected)
+            if group.ratio.has_interval() and not group.ratio.holds(1.0)
+        ]
+        return self.tell_groups("Groups with more or fewer events than expected", told)
 
     def _tell_censoring(self) -> str:
         """A note if the observed share differs from the estimate but the number of events fits."""
@@ -130,62 +174,49 @@ class SurvivalEvaluation(Shown):
             "features."
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data, ready for JSON."""
-        return plain(self) | {"findings": self.findings}  # type: ignore[no-any-return]
-
-    def to_frame(self, part: str = "moments") -> Any:
-        """The "moments" or the "groups" as a table, one row each."""
-        if part not in ("moments", "groups"):
-            raise ParameterError(Parameter("part"), f" must be 'moments' or 'groups', got {part!r}")
-        if part == "groups":
-            if not self.by:
-                raise ParameterError("there are no groups; evaluate with ", Parameter("by"))
-            return build(columns_of([flatten(plain(own)) for own in self.groups]), None)
-        rows = [
-            (m.time, m.estimate, m.observed.value, m.observed.low, m.observed.high, m.brier,
-             m.brier_base) for m in self.moments
-        ]  # fmt: skip
-        names = ("time", "estimate", "observed", "observed_low", "observed_high", "brier")
-        columns = map(list, zip(*rows, strict=True))
-        return build(dict(zip((*names, "brier_base"), columns, strict=True)), None)
-
     def view(self) -> Page:
         """The measures as data for text and pages."""
         head = (self.duration, "Estimate", "Observed", "Brier", "Kaplan-Meier's")
         moments = tuple(
             (
                 f"{m.time:g}",
-                percent(round(m.estimate, 3)),
-                _range(m.observed),
+                share_of(m.estimate),
+                m.observed.spelled(share_of),
                 f"{m.brier:.4f}",
                 f"{m.brier_base:.4f}",
             )
             for m in self.moments
         )
         bands = tuple(
-            (f"{b.rows:,}", percent(round(b.estimate, 3)), _range(b.observed)) for b in self.bands
+            (f"{b.rows:,}", share_of(b.estimate), b.observed.spelled(share_of)) for b in self.bands
         )
         rows, events = count_of(self.n_rows, "row"), count_of(self.n_events, "event")
         title = f"{self.model}: time to {self.event} ({rows}, {events})"
         at = f"Calibration: event by {self.duration} = {self.band_time:g}, by estimate"
-        return Page(
-            title,
-            tuple(self.findings),
-            (
-                Section("Probability of the event over time", head, moments),
-                Section(at, ("Rows", "Estimate", "Observed"), bands),
-                *show_groups(self),
-            ),
+        sections = (
+            Section("Probability of the event over time", head, moments),
+            Section(at, ("Rows", "Estimate", "Observed"), bands),
         )
+        return Page(title, tuple(self.findings), (*sections, *self.show_groups()))
 
+    def show_groups(self) -> tuple[Section, ...]:
+        """The table of the groups, with a note on events that are not counted."""
+        late = self.n_events - self.all_rows.observed if self.all_rows else 0
+        if not late:
+            return super().show_groups()
+        told = f"Events after the model's last period, which are not counted: {late:,}."
+        return tuple(replace(own, notes=(*own.notes, told)) for own in super().show_groups())
 
-def _range(bounded: Bounded) -> str:
-    value = percent(round(bounded.value, 3))
-    if not bounded.has_interval():
-        return value
-    low, high = percent(round(bounded.low, 3)), percent(round(bounded.high, 3))
-    return f"{value} ({low} to {high})"
+    def group_columns(self, lines: Sequence[SurvivalGroup]) -> tuple[str, dict[str, list[str]]]:
+        """Observed and expected events, their ratio, and concordance by group."""
+        ratio = f"Observed/expected ({percent(self.coverage)} interval)"
+        return "Observed and expected events", {
+            "Rows": [f"{group.n_rows:,}" for group in lines],
+            "Observed": [f"{group.observed:,}" for group in lines],
+            "Expected": [f"{group.expected:,.1f}" for group in lines],
+            ratio: [bounded(group.ratio, 2) for group in lines],
+            "Concordance": [number(group.concordance, 3) for group in lines],
+        }
 
 
 def evaluate_survival(
@@ -203,7 +234,9 @@ def evaluate_survival(
     expected = at_risk.expect(model.predict_hazard(table))
     came = at_risk.count_events(len(risk))
     rows = Followed(outcomes.event, outcomes.duration, came, expected, risk)
-    groups, whole = measure_survival_groups(grouping, rows, coverage)
+    parts = grouping.split(np.ones(len(risk), dtype=np.bool_), None)
+    groups = tuple(rows.measure(name, places, coverage) for name, places in parts)
+    whole = rows.measure("All rows", np.arange(len(risk)), coverage)
     return replace(found, by=grouping.name, groups=groups, all_rows=whole)
 
 
@@ -296,12 +329,9 @@ def _moments(
 def _bands(
     came: Floats, event: Any, duration: Floats, time: float, coverage: float
 ) -> tuple[Band, ...]:
-    """Bands of about equally many rows by probability; equal probabilities share a band."""
-    _, codes, counts = np.unique(came, return_inverse=True, return_counts=True)
-    band = np.minimum(((np.cumsum(counts) - 1) * BANDS) // len(came), BANDS - 1)[codes]
+    """Bands of about equally many rows by the probability of the event."""
     found = []
-    for b in np.unique(band):
-        rows = band == b
+    for rows in split_bands(came, np.ones(len(came)), BANDS, 1.0):
         observed = KaplanMeier.of(event[rows], duration[rows]).bounded(time, coverage)
-        found.append(Band(int(rows.sum()), float(came[rows].mean()), observed))
+        found.append(Band(len(rows), float(came[rows].mean()), observed))
     return tuple(found)

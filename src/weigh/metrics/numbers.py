@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
@@ -106,6 +107,12 @@ class Bounded:
     def holds(self, value: float) -> bool:
         """Whether the interval contains a number."""
         return self.low <= value <= self.high
+
+    def spelled(self, spell: Callable[[float], str]) -> str:
+        """The number, and its interval if it has one, as text."""
+        if not self.has_interval():
+            return spell(self.value)
+        return f"{spell(self.value)} ({spell(self.low)} to {spell(self.high)})"
 
 
 def plain(value: Any) -> Any:

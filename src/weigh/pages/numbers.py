@@ -13,7 +13,6 @@ import numpy as np
 from weigh.evaluation.findings import beside_measures
 from weigh.evaluation.numbers import NumberEvaluation
 from weigh.evaluation.survival import SurvivalEvaluation
-from weigh.evaluation.survival_groups import show_groups
 from weigh.evidence.units import digits_of, factor, spell, words_of
 from weigh.frames import Floats, number_sample, read
 from weigh.layout import count_of, percent
@@ -237,7 +236,7 @@ def of_times(subject: Subject, found: SurvivalEvaluation) -> dict[str, Any]:
         "unit": "Weights in nats, not times 100: they add up to the log odds of the hazard.",
         "quality": {"tables": found.view().sections[:2], "figures": [_figures(found)]},
         "thresholds": None,
-        "groups": {"by": found.by, "tables": show_groups(found)},
+        "groups": {"by": found.by, "tables": found.show_groups()},
         "examples": (),
     }
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from weigh.evaluation import Evaluation, NumberEvaluation, evaluate, named_columns
 from weigh.evaluation.findings import beside_measures
-from weigh.evaluation.number_groups import show_groups
 from weigh.evaluation.page import Section
 from weigh.evaluation.show import page as evaluation_page
 from weigh.evaluation.survival import SurvivalEvaluation
@@ -265,7 +264,7 @@ def _of_number(subject: Subject, found: NumberEvaluation, judged: _Judged) -> di
         "unit": "Weights are logarithms of factors." if log else "Weights in the target's unit.",
         "quality": number_quality(found, judged.errors, judged.weight),
         "thresholds": None,
-        "groups": {"by": found.by, "tables": show_groups(found)},
+        "groups": {"by": found.by, "tables": found.show_groups()},
         "examples": judged.cases,
     }
 
