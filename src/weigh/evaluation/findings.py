@@ -15,7 +15,6 @@ from weigh.evaluation.page import list_few
 from weigh.frames import Codes, Column, FarTable, Floats, Integers, Table, Value, read
 from weigh.metrics import Scored
 from weigh.metrics.predicted import Predicted
-from weigh.sketches import hash_rows
 
 if TYPE_CHECKING:
     from weigh.evaluation.result import Evaluation
@@ -183,7 +182,7 @@ def find_training_rows(model: Any, X: Any) -> float | None:
         table = table.select(known.columns)
     else:
         return None
-    return None if isinstance(table, FarTable) else sketch.overlap(hash_rows(table))
+    return None if isinstance(table, FarTable) else sketch.overlap(table)
 
 
 def tell_other_target(model: Any, y: Any) -> str:

@@ -70,7 +70,7 @@ class Provenance:
         Training rows that are not in the sketch cannot be recognised later.
         """
         kept = self.training_rows
-        new = record(table, target, None if kept is None else kept.salt)
+        new = record(table, target, kept)
         if kept is not None and new.training_rows is not None:
             kept = kept.merge(new.training_rows)
         rows = None if self.rows is None or new.rows is None else self.rows + new.rows
@@ -101,7 +101,7 @@ class Provenance:
         rows = [one.rows for one in every if one.rows is not None]
         kept = [one.training_rows for one in every if one.training_rows is not None]
         n = 1 + len(others)
-        add_up = len(kept) == n and len({sketch.salt for sketch in kept}) == 1
+        add_up = len(kept) == n and all(kept[0].adds_to(sketch) for sketch in kept)
         return Provenance(
             date=_today(),
             rows=sum(rows) if len(rows) == n else None,
@@ -143,7 +143,7 @@ def _tell_source(known: Provenance | None) -> str:
     return (known.source or "unknown data") + rows
 
 
-def record(table: Table, target: Any, salt: int | None = None) -> Provenance:
+def record(table: Table, target: Any, like: RowSketch | None = None) -> Provenance:
     """Provenance of a fit to a table; `target` is recorded if it has a name."""
     named = target if isinstance(target, str) else getattr(target, "name", None)
     return Provenance(
@@ -152,7 +152,7 @@ def record(table: Table, target: Any, salt: int | None = None) -> Provenance:
         target=str(named) if isinstance(named, str) and named else None,
         weigh=_version(),
         python=platform.python_version(),
-        training_rows=sketch_rows(table, salt),
+        training_rows=sketch_rows(table, like),
     )
 
 

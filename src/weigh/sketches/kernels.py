@@ -90,11 +90,18 @@ def split_mix(bits: Any) -> Any:
 
 
 @compiled
-def _hash_number(value: float, bits: Any) -> Any:
-    """Hash a double, given its bits, too; 0 equals -0, and all NaN are equal."""
+def _hash_number(value: float, bits: Any, half: Any) -> Any:
+    """Hash a double, given its bits, too; 0 equals -0, and all NaN are equal.
+
+    The bits of a fraction are rounded to a multiple of 2 * half, unless half is 0.
+    """
     if value != value:
         return split_mix(NAN)
-    return split_mix(np.uint64(0) if value == 0.0 else bits)
+    if value == 0.0:
+        return split_mix(np.uint64(0))
+    if half and value != np.floor(value):
+        bits = (bits + half) & ~(half + half - np.uint64(1))
+    return split_mix(bits)
 
 
 @compiled
@@ -105,17 +112,17 @@ def mix_each(bits: Any, key: Any, out: Any) -> None:
 
 
 @compiled
-def hash_numbers(values: Any, bits: Any, out: Any) -> None:
+def hash_numbers(values: Any, bits: Any, half: Any, out: Any) -> None:
     """Hash doubles, given their bits, too."""
     for i in range(values.shape[0]):
-        out[i] = _hash_number(values[i], bits[i])
+        out[i] = _hash_number(values[i], bits[i], half)
 
 
 @compiled
-def add_numbers(values: Any, bits: Any, key: Any, total: Any) -> None:
+def add_numbers(values: Any, bits: Any, half: Any, key: Any, total: Any) -> None:
     """Add the hashes of doubles, mixed with the key of their column, to the totals of the rows."""
     for i in range(values.shape[0]):
-        total[i] += split_mix(_hash_number(values[i], bits[i]) ^ key)
+        total[i] += split_mix(_hash_number(values[i], bits[i], half) ^ key)
 
 
 @compiled

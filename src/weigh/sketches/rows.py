@@ -2,7 +2,8 @@
 
 A hash has 64 bits from the values of a row and the names of its columns. Equal rows have equal
 hashes. A hash does not depend on the library, the file format, or the order of rows and columns: it
-is the sum over columns of a hash of value and name, mixed once more.
+is the sum over columns of a hash of value and name, mixed once more. Fractions are
+rounded to 10 digits before, because readers of text may misread the last ones, as pandas 2 does.
 
 The sketch salts the hashes and keeps the 512 smallest distinct ones, of 48 bits, with their counts:
 a random sample of the distinct rows. Sketches with the same salt add. Another row whose hash is as
@@ -18,7 +19,7 @@ from __future__ import annotations
 from base64 import b64decode, b64encode
 from binascii import Error
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from math import comb, sqrt
 from typing import Any
@@ -30,24 +31,30 @@ from weigh.frames import Codes, Column, Floats, Integers, Scan, Table, Value, re
 
 BLOCK = 1 << 14
 """Rows whose totals stay in the processor's cache while all coded columns are added."""
+HALF = np.uint64(1 << 19)
+"""Half of the step to which the bits of a fraction are rounded: of its 53 bits, 33 remain."""
 
 
-def hash_rows(table: Table) -> Integers:
-    """Hash each row to 64 bits; equal values have equal hashes in every dataframe library."""
+def hash_rows(table: Table, rounded: bool = True) -> Integers:
+    """Hash each row to 64 bits; equal values have equal hashes in every dataframe library.
+
+    Sketches of earlier versions have hashes of fractions that were not `rounded`.
+    """
     if isinstance(table, Scan):
-        return np.concatenate([hash_rows(part) for part in table.batches()])
+        return np.concatenate([hash_rows(part, rounded) for part in table.batches()])
     from weigh.sketches import kernels  # loads numba
 
     matrix = table.bytes()
     if matrix is not None:
         return mix(_sum_bytes(table, matrix))
+    half = HALF if rounded else np.uint64(0)
     total, coded = np.zeros(table.n_rows, dtype=np.uint64), []
     for name in table.names:
         column, key = _read(table, name), _hash_text(name)
         if isinstance(column, Codes):
-            coded.append((column.codes, mix(_hash_values(column.values), key)))
+            coded.append((column.codes, mix(_hash_values(column.values, half), key)))
         else:
-            kernels.add_numbers(column.values, column.values.view(np.uint64), key, total)
+            kernels.add_numbers(column.values, column.values.view(np.uint64), half, key, total)
     for start in range(0, table.n_rows, BLOCK):
         rows = slice(start, start + BLOCK)
         for codes, hashes in coded:
@@ -86,11 +93,11 @@ def _read(table: Table, name: str) -> Column:
         return table.column(name, True)
 
 
-def _hash_values(values: tuple[Value, ...]) -> Integers:
+def _hash_values(values: tuple[Value, ...], half: np.uint64 = HALF) -> Integers:
     """Hash values; text that reads as a number is that number, as in files without types."""
     if {*map(type, values)} == {int}:
         with suppress(OverflowError):
-            return _hash_numbers(np.array(values, dtype=np.float64))
+            return _hash_numbers(np.array(values, dtype=np.float64), half)
     numbers, found = np.full(max(len(values), 1), np.nan), {}
     for i, value in enumerate(values):
         text = str(value).lower() if isinstance(value, bool) else value
@@ -101,16 +108,16 @@ def _hash_values(values: tuple[Value, ...]) -> Integers:
                 numbers[i] = float(text)
         except OverflowError:
             found[i] = _hash_text(str(text))
-    out = _hash_numbers(numbers)
+    out = _hash_numbers(numbers, half)
     out[[*found]] = [*found.values()]
     return out
 
 
-def _hash_numbers(numbers: Floats) -> Integers:
+def _hash_numbers(numbers: Floats, half: np.uint64) -> Integers:
     from weigh.sketches import kernels  # loads numba
 
     out = np.zeros(len(numbers), dtype=np.uint64)
-    kernels.hash_numbers(numbers, numbers.view(np.uint64), out)
+    kernels.hash_numbers(numbers, numbers.view(np.uint64), half, out)
     return out
 
 
@@ -136,43 +143,49 @@ class RowSketch:
     hashes: Integers
     counts: Integers
     salt: int
+    rounded: bool = True  # whether fractions were rounded, as in all new sketches
 
     @classmethod
-    def of(cls, table: Table, salt: int | None = None) -> RowSketch:
-        """Sketch a table; the salt is computed from its rows unless one is given."""
-        rows = hash_rows(table)
-        salt = _salt_of(rows) if salt is None else salt
+    def of(cls, table: Table, like: RowSketch | None = None) -> RowSketch:
+        """Sketch a table, with the salt of another sketch if one is given, so that they add."""
+        rounded = like is None or like.rounded
+        rows = hash_rows(table, rounded)
+        salt = _salt_of(rows) if like is None else like.salt
         hashes, counts = _distinct(_salted(rows, salt))
-        return cls(hashes[:KEPT], counts[:KEPT], salt)
+        return cls(hashes[:KEPT], counts[:KEPT], salt, rounded)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, RowSketch) and self.to_dict() == other.to_dict()
 
     def join(self, table: Table) -> RowSketch:
         """Add the rows of a table, which may include some of these rows again."""
-        other, rows = RowSketch.of(table, self.salt), hash_rows(table)
-        if not self.overlap(rows):
+        other = RowSketch.of(table, self)
+        if not self.overlap(table):
             return self.merge(other)
-        again = np.isin(other.hashes, self.hashes)
-        return self.merge(RowSketch(other.hashes[~again], other.counts[~again], self.salt))
+        new = ~np.isin(other.hashes, self.hashes)
+        return self.merge(replace(other, hashes=other.hashes[new], counts=other.counts[new]))
 
     def merge(self, other: RowSketch) -> RowSketch:
         """Add the sketch of other rows, which must have the same salt."""
-        if self.salt != other.salt:
+        if not self.adds_to(other):
             raise ValueError("row sketches with different salts cannot be added")
         every = np.concatenate([self.hashes, other.hashes])
         hashes, places = np.unique(every, return_inverse=True)
         counts = np.bincount(places, np.concatenate([self.counts, other.counts]))
-        return RowSketch(hashes[:KEPT], counts.astype(np.int64)[:KEPT], self.salt)
+        return replace(self, hashes=hashes[:KEPT], counts=counts.astype(np.int64)[:KEPT])
 
-    def overlap(self, rows: Integers) -> float | None:
-        """Estimate the share of other rows (by `hash_rows`) that are among these; None if unknown.
+    def adds_to(self, other: RowSketch) -> bool:
+        """Whether equal rows have equal hashes in both sketches."""
+        return (self.salt, self.rounded) == (other.salt, other.rounded)
+
+    def overlap(self, table: Table) -> float | None:
+        """Estimate the share of the rows of a table that are among these; None if unknown.
 
         A new row equals none of the old ones with probability n_1/(n + 1), where n_1 of n rows
         occur once (Good and Turing). Only matches beyond this chance count as overlap. A few
         matches must also be more than the old rows that equal each other lead to expect.
         """
-        hashes = _salted(rows, self.salt)
+        hashes = _salted(hash_rows(table, self.rounded), self.salt)
         if len(self.hashes) == KEPT:
             hashes = hashes[hashes <= self.hashes[-1]]
         if len(hashes) < LEAST_ROWS:
@@ -198,11 +211,12 @@ class RowSketch:
         """Plain data: the salt, the hashes (six bytes each, in base64), the counts other than 1."""
         raw = self.hashes.astype(">u8").view(np.uint8).reshape(-1, 8)[:, 2:]
         repeated = np.flatnonzero(self.counts != 1)
-        return {
+        told = {
             "salt": f"{self.salt:016x}",
             "hashes": b64encode(raw.tobytes()).decode("ascii"),
             "repeated": [[int(i), int(self.counts[i])] for i in repeated],
         }
+        return told | ({"rounded": True} if self.rounded else {})
 
     @classmethod
     def from_dict(cls, data: Any) -> RowSketch:
@@ -218,11 +232,14 @@ class RowSketch:
                 counts[i] = count
         except (TypeError, KeyError, ValueError, IndexError, OverflowError, Error):
             raise ValueError("training_rows must hold salt, hashes and repeated") from None
+        rounded = data.get("rounded", False)
+        if type(rounded) is not bool:
+            raise ValueError("training_rows: rounded must be true or false")
         if salt >= 1 << 64:
             raise ValueError("training_rows must have a salt of eight bytes")
         if len(hashes) > KEPT or (np.diff(hashes.astype(np.int64)) <= 0).any() or counts.min() < 1:
             raise ValueError("training_rows must be distinct hashes in order, with their counts")
-        return cls(hashes, counts, salt)
+        return cls(hashes, counts, salt, rounded)
 
 
 def _is_chance(matches: int, n_new: int, repeated: int, n_old: int) -> bool:
@@ -264,7 +281,7 @@ def _salted(rows: Integers, salt: int) -> Integers:
     return mix(rows, salt) >> np.uint64(64 - BITS)
 
 
-def sketch_rows(table: Table, salt: int | None = None) -> RowSketch | None:
+def sketch_rows(table: Table, like: RowSketch | None = None) -> RowSketch | None:
     """Sketch the rows of a fit; None for a table in files, with counts, or with too many rows."""
     plain = type(table) is Table and table.matrix is None and table.n_rows <= MOST_ROWS
-    return RowSketch.of(table, salt) if plain else None
+    return RowSketch.of(table, like) if plain else None
