@@ -603,6 +603,32 @@ def test_pages_about_quality_fit_the_terminal(model, people):
             assert max(map(len, lines)) <= columns
 
 
+@pytest.mark.parametrize(
+    ("more", "told"), [((), "These are training rows"), (("--holdout", "0.2"), "About 80%")]
+)
+def test_the_training_file_is_known_again_by_its_hash(people, tmp_path, more, told):
+    """Rows that are mostly equal cannot be known again one by one."""
+    model, page, other = tmp_path / "m.json", tmp_path / "r.html", tmp_path / "other.csv"
+    run(*COUNTED, people, "--target", "Survived", "-o", model, *more)
+    other.write_text(people.read_text("utf-8") + "3rd,Male,Adult,No\n", "utf-8")
+    for ask in (("evaluate",), ("report", "-o", page)):
+        found = run(ask[0], model, people, "--target", "Survived", *ask[1:]).stderr
+        assert told in found
+        assert (
+            "training rows"
+            not in run(ask[0], model, other, "--target", "Survived", *ask[1:]).stderr
+        )
+
+
+def test_a_report_names_training_rows_that_it_knows_again(tmp_path):
+    model, page = tmp_path / "m.json", tmp_path / "r.html"
+    rows = [[i / 7, ["no", "yes"][i % 3 > 0]] for i in range(200)]
+    every = write_csv(tmp_path / "every.csv", [["x", "y"], *rows])
+    some = write_csv(tmp_path / "some.csv", [["x", "y"], *rows[:100]])
+    run(*COUNTED, every, "--target", "y", "-o", model)
+    assert "These are training rows" in run("report", model, some, "-o", page).stderr
+
+
 # ---------------------------------------------------------------- compare
 
 

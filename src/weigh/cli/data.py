@@ -83,6 +83,27 @@ def list_files(given: str) -> list[Any]:
     return []
 
 
+def say_training_rows(model: Any, data: str, share: float | None) -> None:
+    """Say on standard error if rows are training rows, by their hashes or else by their file's."""
+    from weigh.evaluation.findings import tell_training_rows
+
+    told = tell_training_rows(share or _share_of_file(model, data))
+    if told:
+        say(told)
+
+
+def _share_of_file(model: Any, data: str) -> float | None:
+    """The share of training rows in the file that a model was fitted to; None for other files."""
+    from weigh.evidence import hash_files
+
+    known = getattr(model, "provenance_", None)
+    files = [file for file in list_files(data) if isinstance(file, str)]
+    if known is None or not (known.sha256 and known.rows and files):
+        return None
+    found = known.rows / (known.rows + (known.held_out or 0))
+    return found if hash_files(files) == known.sha256 else None
+
+
 def column_names(table: Any) -> tuple[str, ...]:
     """The names of the columns of a table or a scan."""
     return tuple(getattr(table, "names", None) or table.column_names)

@@ -18,6 +18,7 @@ from weigh.cli.data import (
     read_any,
     read_like,
     read_with_target,
+    say_training_rows,
     tell_class,
     with_entry,
 )
@@ -107,7 +108,9 @@ def evaluate(
     if hasattr(fitted, "no_classes"):
         own |= {"by": by, "train": train, "pos_label": pos_label, "sample_weight": weight}
         table, target = read_with_target(fitted, data, target)
-        print_found(weigh.evaluate(fitted, table, target, **own), as_json)
+        found = weigh.evaluate(fitted, table, target, **own)
+        print_found(found, as_json)
+        _say_training_file(fitted, data, found)
         return
     Question.of_model(fitted)
     table, target = read_with_target(fitted, data, target)
@@ -126,6 +129,13 @@ def evaluate(
         _print_card(found, _score_tables(fitted, table, target, weight, by, of_card), as_json)
     else:
         print_found(found, as_json)
+    _say_training_file(fitted, data, found)
+
+
+def _say_training_file(model: Any, data: str, found: Any) -> None:
+    """Say that the rows are training rows, unless the findings do."""
+    if not found.training_rows:
+        say_training_rows(model, data, None)
 
 
 def _check_card_options(fitted: Any, path: str, by: str | None, asked: dict[str, Any]) -> None:
@@ -237,3 +247,4 @@ def _evaluate_times(
     table = read_like(model, data)
     found = weigh.evaluate(model, table, with_entry(model, outcome, table), **asked)
     print_found(found, as_json)
+    _say_training_file(model, data, found)

@@ -15,6 +15,7 @@ from weigh.cli.data import (
     read_labels,
     read_like,
     read_with_target,
+    say_training_rows,
     tell_class,
     with_entry,
 )
@@ -157,6 +158,7 @@ def report(
     Example: weigh report card.json loans.csv --target class --profit 100 -900 -o report.html
     """
     import weigh
+    from weigh.evaluation.findings import find_training_rows
     from weigh.layout import count_of
     from weigh.pages.model import read_subject
 
@@ -188,6 +190,7 @@ def report(
         **more,
     )
     say(f"report of {type(fitted).__name__} on {count_of(table.num_rows, 'row')}: {output}")
+    say_training_rows(fitted, data, find_training_rows(fitted, table))
 
 
 @main.command()
