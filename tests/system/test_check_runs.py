@@ -51,6 +51,26 @@ def test_a_query_cannot_reach_files(tmp_path):
         run_sqlite("DELETE FROM rows", formula, [])
 
 
+ENDLESS = "WITH RECURSIVE x AS (SELECT 1 AS n UNION ALL SELECT n FROM x) SELECT count(*) FROM x"
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "sqlite"])
+def test_a_query_that_does_not_end_is_stopped(tmp_path, dialect, monkeypatch):
+    monkeypatch.setattr("weigh.exports.run.MOST_SECONDS", 0.2)
+    file = tmp_path / "score.sql"
+    file.write_text(f"-- A, written down by weigh for {dialect}, table rows\n{ENDLESS}\n")
+    with pytest.raises(ValueError, match=r"score\.sql .* longer than 0\.2 seconds"):
+        check(file, MODEL)
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "sqlite"])
+def test_a_query_that_was_not_exported_is_refused_in_words(tmp_path, dialect):
+    file = tmp_path / "score.sql"
+    file.write_text(f"-- A, written down by weigh for {dialect}, table rows\nSELECT 1 AS a\n")
+    with pytest.raises(ValueError, match="must begin with WITH"):
+        check(file, MODEL)
+
+
 @pytest.mark.parametrize("dialect", ["duckdb", "sqlite", "postgres", "mysql"])
 def test_what_was_exported_is_still_checked(tmp_path, dialect):
     weigh.export(MODEL, "sql", path=tmp_path / "score.sql", dialect=dialect)

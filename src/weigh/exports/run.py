@@ -8,6 +8,8 @@ import os
 import shutil
 import subprocess
 import tempfile
+import threading
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +31,9 @@ TYPES = {
     "sqlite": {Kind.NUMBERS: "REAL", Kind.TEXT: "TEXT", Kind.BOOLEANS: "INTEGER"},
     "postgres": {Kind.NUMBERS: "DOUBLE PRECISION", Kind.TEXT: "TEXT", Kind.BOOLEANS: "BOOLEAN"},
 }
+MOST_SECONDS = 60.0
+"""Seconds after which a query is stopped."""
+MOST_MEMORY = "2GB"
 WIDE = {"duckdb": "HUGEINT", "postgres": "NUMERIC"}
 """Types that distinguish all whole numbers; SQLite needs no type."""
 
@@ -67,9 +72,7 @@ def run_sqlite(
         connection.execute(create_table(formula, "sqlite", table))
         _insert(connection, formula, rows, table)
         connection.execute("PRAGMA query_only = ON")
-        cursor = connection.execute(query)
-        names = [column[0] for column in cursor.description]
-        return [dict(zip(names, row, strict=True)) for row in cursor]
+        return _fetch(connection, query)
 
 
 def run_duckdb(
@@ -80,13 +83,28 @@ def run_duckdb(
         import duckdb
     except ImportError:
         raise ImportError("running the query needs duckdb: pip install duckdb") from None
-    shut = {"enable_external_access": "false", "lock_configuration": "true"}
-    with duckdb.connect(":memory:", config=shut) as connection:  # no files, no network
+    shut = {"enable_external_access": "false", "lock_configuration": "true"}  # no files, no network
+    shut |= {"memory_limit": MOST_MEMORY, "temp_directory": ""}
+    with duckdb.connect(":memory:", config=shut) as connection:
         connection.execute(create_table(formula, "duckdb", table))
         _insert(connection, formula, rows, table)
+        return _fetch(connection, query)
+
+
+def _fetch(connection: Any, query: str) -> list[dict[str, Any]]:
+    """The rows of a query, which is stopped after `MOST_SECONDS`."""
+    start, stop = time.monotonic(), threading.Timer(MOST_SECONDS, connection.interrupt)
+    stop.start()
+    try:
         cursor = connection.execute(query)
         names = [column[0] for column in cursor.description]
         return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+    except Exception:
+        if time.monotonic() - start < MOST_SECONDS:
+            raise
+        raise TimeoutError(f"it takes longer than {MOST_SECONDS:g} seconds") from None
+    finally:
+        stop.cancel()
 
 
 def _insert(
@@ -122,6 +140,8 @@ def _one_select(sqlglot: Any, text: str, dialect: str) -> Any:
     if kinds != ["SELECT"] or statements[0].find(sqlglot.exp.Into) is not None:
         held = ", ".join(kinds) or "nothing"
         raise ValueError(f"it must contain a single SELECT statement, but it contains {held}")
+    if statements[0].find(sqlglot.exp.CTE) is None:
+        raise ValueError("it must begin with WITH, as a query that weigh has exported does")
     return statements[0]
 
 
