@@ -62,3 +62,37 @@ def test_a_decimal_that_is_no_number_is_missing(nan):
     rows = [{"a": Decimal("1.5")}, {"a": Decimal(nan)}] * 40
     model = EvidenceNB().fit(rows, [0, 1] * 40)
     assert model.evidence_["a"].labels[-1] == "missing"
+
+
+def test_an_infinite_decimal_is_a_number():
+    """A double of the same size is the reference; Arrow cannot convert the decimal."""
+    decimals, doubles = (
+        [{"a": kind(v)} for v in ("1.5", "inf", "-inf")] for kind in (Decimal, float)
+    )
+    fits = [
+        EvidenceNB(bins={"a": [0.0]}).fit(rows * 9, [0, 1, 1] * 9) for rows in (decimals, doubles)
+    ]
+    np.testing.assert_array_equal(*(model.predict_proba(doubles) for model in fits))
+    np.testing.assert_array_equal(*(model.predict_proba(decimals * 30) for model in fits))
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        np.array([[1 + 2j], [3 - 1j]] * 5),
+        [{"x0": 1 + 2j}, {"x0": 3 - 1j}] * 5,
+        pa.table({"x0": pa.array([b"a", b"b"] * 5)}),
+    ],
+)
+def test_values_that_are_no_levels_are_refused_by_the_name_of_their_column(table):
+    with pytest.raises((TypeError, ValueError), match="x0"):
+        EvidenceNB().fit(table, [0, 1] * 5)
+
+
+def test_text_that_is_not_unicode_is_a_level_and_is_saved(tmp_path):
+    model = EvidenceNB().fit([{"a": "\ud800"}, {"a": "b"}] * 5, [0, 1] * 5)
+    weigh.save(model, tmp_path / "m.json")
+    rows = [{"a": "\ud800"}, {"a": "b"}]
+    np.testing.assert_array_equal(
+        weigh.load(tmp_path / "m.json").predict_proba(rows), model.predict_proba(rows)
+    )

@@ -202,8 +202,8 @@ def _code_objects(values: np.ndarray[Any, Any]) -> Codes:
         array = pa.array(values, from_pandas=True)
         if pa.types.is_string(array.type):
             return _code_arrow(array)
-    except (pa.ArrowException, OverflowError, UnicodeError):
-        pass  # mixed types, or text that is not Unicode
+    except (pa.ArrowException, OverflowError, TypeError, UnicodeError):
+        pass  # mixed types, infinite decimals, or text that is not Unicode
     return code_values(values)
 
 
@@ -219,7 +219,10 @@ def array_is_category(array: np.ndarray[Any, Any], name: str) -> bool:
     """Whether a NumPy array is categorical by default; raise an error if its type has no levels."""
     kind = array.dtype.kind
     if kind == "c":
-        raise ValueError("Complex data not supported: give the real and imaginary parts as columns")
+        raise ValueError(
+            f"Complex data not supported: column {name!r} has complex numbers; give their real and "
+            "imaginary parts as two columns"
+        )
     if kind in "mMSV":
         raise ColumnError(name, _no_levels(name, array.dtype))
     return kind in "bU"
