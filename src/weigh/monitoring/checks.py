@@ -1,22 +1,22 @@
-"""Counts of new rows by level, tests against the training rows, and the levels of a check."""
+"""Tests of new rows against training rows, the levels of a check, and the drift of one table."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import gammainc, ndtr, stdtr
+from scipy.special import betainc, gammainc, ndtr, stdtr
 from scipy.stats import chi2
 
-from weigh import engine
-from weigh.bins import AND, Cross, Feature, Placed, label
-from weigh.evidence import Evidence
-from weigh.frames import NOT_KNOWN, Codes, Floats, Scan, Table
+from weigh.bins import Feature
+from weigh.evidence import Evidence, FeatureTable
+from weigh.frames import Floats
+from weigh.metrics import Stability, population_stability_index
 from weigh.metrics.numbers import NAN
-from weigh.metrics.scored import Flags
+from weigh.metrics.stability import compare_counts
+from weigh.monitoring.counts import Seen, Totals
 
 LEVELS = ("none", "notice", "warning", "alarm")
 LIMITS = (0.01, 0.1, 0.25)
@@ -44,6 +44,10 @@ class Check:
     p_value: float
     adjusted: float = NAN
     level: str = "none"
+
+    def full_name(self) -> str:
+        """The name of the check; that of a check of weights says so."""
+        return f"weights of {self.name}" if self.about == "weights" else self.name
 
 
 def judge(checks: Sequence[Check], alpha: float) -> list[Check]:
@@ -131,119 +135,216 @@ def compare_unseen(old: Floats, new: Floats) -> float:
     return float(gammainc(unseen * mean / variance, mean * mean / variance))
 
 
-@dataclass
-class Seen:
-    """New rows of one table: by level, of values without a level (`unseen`), and without a value.
+# ------------------------------------------------------------ totals
 
-    `inside` counts the values that share the level `other`. `pooled` marks levels that were counted
-    together: their rows are divided among them, and they are compared as one level. `misread`
-    counts, by level, numbers other than 0 and 1 in a column of 0 and 1; they are in `unseen`, too.
+
+def check_means(evidence: Evidence, totals: Totals) -> list[Check]:
+    """Check the mean total, before any recalibration, against that of training by a t test.
+
+    The variance of the training totals is not stored. Without drift it equals that of the new rows,
+    which is used in its place.
+    """
+    n_old, n_new = float(evidence.class_counts.sum()), totals.n
+    before = evidence.prior_row + sum(t.counts.sum(axis=1) @ t.by_class / n_old for t in evidence)
+    spread = totals.deviation if n_new > 1 else 0 * totals.deviation
+    checks = []
+    for c, (shift, sd) in enumerate(zip(totals.mean - before, spread, strict=True)):
+        distance = shift / sd if sd > 0 else 0.0
+        error = np.sqrt((1 / n_old + 1 / n_new) * n_new / (n_new - 1)) if sd > 0 else 0.0
+        name = _name("mean total", evidence, c)
+        checks.append(check_t(name, "total", float(distance), float(error), n_new - 1))
+    return checks
+
+
+def check_distribution(evidence: Evidence, reference: Totals, totals: Totals) -> list[Check]:
+    """Checks of the PSI of the totals, with bins at the deciles of the reference rows."""
+    assert reference.each is not None
+    assert totals.each is not None
+    checks = []
+    for c, (old, new) in enumerate(zip(reference.each.T, totals.each.T, strict=True)):
+        found = population_stability_index(old, new)
+        chance = expected_index(len(found.labels), len(old), len(new))
+        p_value = compare_samples(found.expected * len(old), found.actual * len(new))
+        name = _name("distribution of totals", evidence, c)
+        checks.append(Check(name, "total", found.value, chance, p_value))
+    return checks
+
+
+def _name(what: str, evidence: Evidence, c: int) -> str:
+    """The name of a check, with the class if there are several totals."""
+    return what + (f" of {evidence.class_names[c]}" if len(evidence.prior_row) > 1 else "")
+
+
+# ------------------------------------------------------------ the levels of one table
+
+
+NEW, OTHERS = "new values", "other levels"
+GONE, GROWN = 0.01, 0.001
+"""Significance levels for calling a level vanished, and a value within `other` grown."""
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureDrift:
+    """Drift of one table of a model: its check, the shares of its levels, its effect on the total.
+
+    `shift` is the change of the table's mean contribution, in nats: sum over levels of
+    (new share - old share) * weight; one per class if there are more than two. `within_other` maps
+    the values that share the level `other` to their new rows. `grown` are those of them that are
+    significantly more frequent than in training, whatever their training counts, which the model
+    does not store. `misread` says that the new values are numbers in a column of 0 and 1, which
+    are read as 0 or 1.
     """
 
-    levels: Floats
-    absent: float
-    unseen: Counter[str]
-    inside: Counter[str] = field(default_factory=Counter)
-    pooled: Flags | None = None
-    misread: Floats = field(default_factory=lambda: np.zeros(1))  # broadcasts to all levels
+    check: Check
+    stability: Stability
+    shift: Floats
+    missing_before: float
+    missing_now: float
+    new_values: dict[str, int]
+    vanished: tuple[str, ...]
+    within_other: dict[str, int]
+    grown: dict[str, int]
+    misread: bool = False
 
     @property
-    def own(self) -> Floats:
-        """The rows of each level without misread values."""
-        return np.asarray(self.levels - self.misread)
+    def name(self) -> str:
+        """The name of the feature."""
+        return self.check.name
 
-    def pool(self, rows: Floats) -> Floats:
-        """The rows by level, with pooled levels added up in a last cell."""
-        if self.pooled is None:
-            return rows
-        return np.append(rows[~self.pooled], rows[self.pooled].sum())
+    @property
+    def effect(self) -> float:
+        """The absolute value of the shift; the largest if there are several classes."""
+        return float(np.abs(self.shift).max())
 
-
-@dataclass(frozen=True)
-class Totals:
-    """The number of rows, and the mean, standard deviation and values of their totals."""
-
-    n: int
-    mean: Floats
-    deviation: Floats
-    each: Floats | None = None  # None for metrics of a service, which does not store them
+    @property
+    def largest_change(self) -> str:
+        """The level whose share changed most, with both shares, as text."""
+        change = np.abs(self.stability.actual - self.stability.expected)
+        v = int(change.argmax())
+        before, now = self.stability.expected[v], self.stability.actual[v]
+        return f"{self.stability.labels[v]}: {100 * before:.1f}% to {100 * now:.1f}%"
 
 
-def in_batches(table: Table) -> Iterator[tuple[slice, Table]]:
-    """The rows of a table in batches (one unless it is a scan), with their positions."""
-    done = 0
-    for batch in table.batches() if isinstance(table, Scan) else [table]:
-        yield slice(done, done + batch.n_rows), batch
-        done += batch.n_rows
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Training rows and new rows by cell: the levels, then absent values, then new values.
+
+    Values within `other` that have grown have their own cells, before all others.
+    """
+
+    labels: tuple[str, ...]
+    old: Floats
+    new: Floats
+
+    @classmethod
+    def of(cls, evidence: Evidence, table: FeatureTable, seen: Seen) -> Cells:
+        """The cells of a table."""
+        old = table.counts.sum(axis=1)
+        known = all(part.has_missing for part in table.feature.parts)
+        absent = max(float(evidence.class_counts.sum() - old.sum()), 0.0)
+        labels = np.array(table.labels, dtype=object)
+        if seen.pooled is not None:
+            labels = np.append(labels[~seen.pooled], OTHERS)
+        return cls(
+            (*labels, "not known" if known else "missing", NEW),
+            np.append(seen.pool(old), [absent, 0.0]),
+            np.append(seen.pool(seen.own), [seen.absent, seen.unseen.total()]),
+        )
+
+    def part(self, place: int, name: str, old: float, new: float) -> Cells:
+        """Move rows from the cell at `place` to a new first cell."""
+        taken = np.arange(len(self.labels)) == place
+        return Cells(
+            (name, *self.labels),
+            np.append(old, self.old - old * taken),
+            np.append(new, self.new - new * taken),
+        )
+
+    def index(self) -> Stability:
+        """The PSI over the cells that have rows."""
+        used = (self.old > 0) | (self.new > 0)
+        labels = np.array(self.labels, dtype=object)[used]
+        return compare_counts(labels.tolist(), self.old[used], self.new[used])
+
+    def test(self, unseen: Floats) -> float:
+        """The p-value that old and new rows have the same distribution.
+
+        Each new value (`unseen`) is a cell here. If there are any, a second test looks at them
+        alone, and the smaller p-value is doubled.
+        """
+        old = np.append(self.old[:-1], np.zeros(len(unseen)))
+        new = np.append(self.new[:-1], unseen)
+        p = compare_samples(old, new)
+        return min(1.0, 2 * min(p, compare_unseen(old, new))) if len(unseen) else p
 
 
-def count_rows(evidence: Evidence, table: Table) -> tuple[list[Seen], Totals]:
-    """The counts of new rows by level of each table, and the totals of the rows."""
-    seen = [Seen(np.zeros(len(t.levels)), 0.0, Counter()) for t in evidence]
-    totals = np.empty((table.n_rows, len(evidence.prior_row)))
-    weights = [t.padded for t in evidence]
-    for rows, batch in in_batches(table):
-        placed = engine.place(batch, evidence.features)
-        totals[rows] = engine.total_placed(placed, weights, evidence.prior_row, batch.n_rows)
-        for found, feature, places in zip(seen, evidence.features, placed, strict=True):
-            by_level = np.bincount(places.levels[places.codes], minlength=len(feature.levels) + 1)
-            unseen = _unseen(feature, batch, places) if by_level[-1] else Counter()
-            found.levels += by_level[:-1]
-            found.absent += float(by_level[-1] - unseen.total())
-            found.unseen += unseen
-            if isinstance(feature, Feature) and feature.other:
-                found.inside += _name_values(feature, batch, places, feature.rest)
-            if isinstance(feature, Feature) and feature.reads_binary:
-                odd, values = feature.misread(batch)
-                found.unseen += Counter(f"{value:.10g}" for value in values.tolist())
-                at = places.levels[places.codes[odd]]
-                found.misread = found.misread + np.bincount(at, None, len(found.levels))
-    return seen, Totals(table.n_rows, totals.mean(axis=0), totals.std(axis=0), totals)
+def compare_table(evidence: Evidence, table: FeatureTable, seen: Seen) -> FeatureDrift:
+    """The drift of one table: its levels, missing values and new values."""
+    whole = Cells.of(evidence, table, seen)
+    n_old, n_new = float(evidence.class_counts.sum()), float(whole.new.sum())
+    grown = _find_grown(table, seen, n_new / (n_old + n_new))
+    stability = (cells := _part_grown(table, whole, grown)).index()
+    chance = expected_index(len(stability.labels), n_old, n_new)
+    p_value = cells.test(np.array([*seen.unseen.values()], dtype=np.float64))
+    levels = table.counts.sum(axis=1) / whole.old.sum(), seen.levels / n_new
+    empty = np.array([level is None for level in table.levels])
+    missing = [
+        float(rows[-2] / rows.sum() + shares[empty].sum())
+        for rows, shares in zip((whole.old, whole.new), levels, strict=True)
+    ]
+    return FeatureDrift(
+        check=Check(table.name, "feature", stability.value, chance, p_value),
+        stability=stability,
+        shift=(levels[1] - levels[0]) @ table.by_class,
+        missing_before=missing[0],
+        missing_now=missing[1],
+        new_values=dict(seen.unseen.most_common()),
+        vanished=_find_vanished(table, seen, n_old / (n_old + n_new)),
+        within_other=dict(seen.inside.most_common()),
+        grown=grown,
+        misread=bool(np.any(seen.misread)),
+    )
 
 
-def sum_by_level(table: Table, evidence: Evidence, columns: Floats) -> list[Floats]:
-    """The sums of columns over the rows of each level, for each table."""
-    sums = [np.zeros((len(t.levels) + 1, columns.shape[1])) for t in evidence]
-    for rows, batch in in_batches(table):
-        for found, places in zip(sums, engine.place(batch, evidence.features), strict=True):
-            np.add.at(found, places.levels[places.codes], columns[rows])
-    return [found[:-1] for found in sums]
+def _find_vanished(table: FeatureTable, seen: Seen, share: float) -> tuple[str, ...]:
+    """The levels of training without a new row, if this is improbable by chance."""
+    old = table.counts.sum(axis=1)
+    gone = (old > 0) & (seen.own == 0) & (share**old * len(old) < GONE)
+    return tuple(table.labels[v] for v in np.flatnonzero(gone))
 
 
-def _unseen(feature: Feature | Cross, table: Table, placed: Placed) -> Counter[str]:
-    """The values without a level, by their labels, with their rows; missing values do not count."""
-    if isinstance(feature, Cross):
-        return _unseen_pairs(feature, table, placed)
-    return _name_values(feature, table, placed, feature.no_level)
+def _find_grown(table: FeatureTable, seen: Seen, share: float) -> dict[str, int]:
+    """Values within `other` with significantly more new rows than in training.
+
+    Given the rows of a value in both samples, those in the new sample are binomial. The model does
+    not store the values within `other`, so each is assumed to have had the most rows possible.
+    """
+    had = _most_within_other(table)
+    least = GROWN / max(len(seen.inside), 1)
+    return {
+        value: rows
+        for value, rows in seen.inside.most_common()
+        if betainc(rows, had + 1, share) < least
+    }
 
 
-def _name_values(feature: Feature, table: Table, placed: Placed, place: int) -> Counter[str]:
-    """The values that share one level, by their labels, with their rows."""
-    column = table.column(feature.name, not feature.is_numeric)
-    if not isinstance(column, Codes) or feature.is_numeric:
-        return Counter()
-    rows = np.bincount(column.codes, minlength=len(placed.levels)).tolist()
-    codes = [code for code in np.flatnonzero(placed.levels == place) if rows[code]]
-    named = [(column.values[code], rows[code]) for code in codes]
-    return Counter({label(v): n for v, n in named if v is not None and v is not NOT_KNOWN})
+def _most_within_other(table: FeatureTable) -> float:
+    """The most training rows that a value within `other` can have had.
+
+    `max_levels` keeps the most frequent values, so it is no more frequent than any level. Groups
+    given by the user may leave out any value.
+    """
+    feature, rows = table.feature, table.counts.sum(axis=1)
+    if not (isinstance(feature, Feature) and feature.other):
+        return 0.0
+    within = float(rows[feature.rest])
+    return within if feature.groups else min(within, float(rows[: feature.rest].min()))
 
 
-def _unseen_pairs(cross: Cross, table: Table, placed: Placed) -> Counter[str]:
-    """Pairs of non-missing values that did not occur in training, with their rows."""
-    odd = np.flatnonzero(placed.levels[placed.codes] == len(cross.levels))
-    parts = [_name_rows(part, table) for part in cross.parts]
-    pairs = (tuple(names[row] for names in parts) for row in odd.tolist())
-    return Counter(AND.join(pair) for pair in pairs if all(pair))
-
-
-def _name_rows(feature: Feature, table: Table) -> Sequence[str]:
-    """The label of each row's level; the value itself if it has none, and "" if absent."""
-    placed = feature.read(table)
-    names = np.array([*feature.labels, ""], dtype=object)[placed.levels]
-    if not feature.is_numeric:
-        column = table.column(feature.name, True)
-        assert isinstance(column, Codes)
-        for code in np.flatnonzero(placed.levels == feature.no_level).tolist():
-            value = column.values[code] if code < len(column.values) else None
-            names[code] = "" if value is None or value is NOT_KNOWN else label(value)
-    return [*names[placed.codes]]
+def _part_grown(table: FeatureTable, cells: Cells, grown: dict[str, int]) -> Cells:
+    had = _most_within_other(table)
+    for done, (value, rows) in enumerate(grown.items()):
+        assert isinstance(table.feature, Feature)
+        place = table.feature.rest + done
+        cells = cells.part(place, value, min(had, float(cells.old[place])), rows)
+    return cells

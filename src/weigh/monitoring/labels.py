@@ -14,7 +14,15 @@ from weigh.evaluation import Bounded
 from weigh.evidence import BOUND, Evidence, FeatureTable
 from weigh.frames import Floats, Sample, Value
 from weigh.metrics import COVERAGE, Scored, auc, calibration_line
-from weigh.monitoring.checks import FEWEST, Check, check_normal, sum_by_level
+from weigh.metrics.stability import compare_counts
+from weigh.monitoring.checks import (
+    FEWEST,
+    Check,
+    check_normal,
+    compare_samples,
+    expected_index,
+)
+from weigh.monitoring.counts import sum_by_level
 
 HALF = 0.5
 """Pseudo-count, so that a level without rows of a class has a finite weight."""
@@ -93,6 +101,33 @@ class Labelled:
         """The name of a check, with its class if several are checked."""
         named = f" of {label(self.classes[c])}" if len(self.places) > 1 else ""
         return what + named
+
+
+def check_labels(evidence: Evidence, sample: Sample) -> Known:
+    """Check class frequencies, calibration and weights on new rows with known classes."""
+    rows = Labelled(evidence, sample, evidence.probabilities(evidence.total(sample.table)))
+    known = Known([_check_classes(evidence, sample)])
+    for c in rows.places:
+        quality, checks = measure(rows, c)
+        known.quality.append(quality)
+        known.checks.extend(checks)
+        shift = quality.in_the_large.value
+        if np.isfinite(shift):
+            held, moved = compare_weights(rows, c, shift)
+            known.checks.extend(held)
+            known.moved.extend(moved)
+    return known
+
+
+def _check_classes(evidence: Evidence, sample: Sample) -> Check:
+    """A check of the class frequencies against those of training, or of the prior if it was set."""
+    n_old, new = float(evidence.class_counts.sum()), sample.class_counts
+    given = evidence.given_rate
+    old = evidence.class_counts if given is None else given * n_old
+    names = [label(c) for c in evidence.classes.tolist()]
+    index = compare_counts(names, old, new).value
+    chance = expected_index(len(old), n_old, float(new.sum()))
+    return Check("class frequencies", "classes", index, chance, compare_samples(old, new))
 
 
 def measure(rows: Labelled, c: int) -> tuple[Quality, list[Check]]:

@@ -6,30 +6,21 @@ import copy
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from weigh.educated import EducatedNB
 from weigh.educated.updating import add_rows
 from weigh.errors import Parameter, ParameterError, warn_caller
+from weigh.evaluation.estimates import Estimated
 from weigh.evidence import Evidence, evidence_of, inherit, is_sum, model_of
 from weigh.frames import FarTable, Sample, Table, label_sample, match, read
-from weigh.metrics import population_stability_index
 from weigh.metrics.numbers import read_number
-from weigh.monitoring.checks import (
-    Check,
-    Seen,
-    Totals,
-    check_t,
-    compare_samples,
-    count_rows,
-    expected_index,
-    judge,
-)
-from weigh.monitoring.features import compare_table
-from weigh.monitoring.known import check_known, kind_of
+from weigh.monitoring.checks import check_distribution, check_means, compare_table, judge
+from weigh.monitoring.counts import Seen, Totals, count_rows, read_metrics
+from weigh.monitoring.events import check_events
+from weigh.monitoring.labels import Known, check_labels
+from weigh.monitoring.numbers import check_numbers
 from weigh.monitoring.result import Drift
-from weigh.monitoring.traffic import read_metrics
 from weigh.naive import EvidenceNB
 from weigh.parameters import is_number
 from weigh.store import version_of
@@ -208,6 +199,38 @@ def _read_rows(model: Any, evidence: Evidence, X: Any, y: Any) -> Table | Sample
     return replace(sample, table=match(sample.table, evidence.column_names, table.named, name))
 
 
+CURVE, HAZARD = "curve", "hazard"
+
+
+def kind_of(model: Any, evidence: Evidence) -> str:
+    """The kind of a model's totals, in one word.
+
+    "" for log odds of classes; "identity" or "log" for the link of a regressor; "curve" for a
+    regressor whose estimates are medians, read off a curve; "hazard" for the log odds of a hazard.
+    """
+    if hasattr(model, "predict_survival"):
+        return HAZARD
+    if hasattr(model, "predict_quantile"):
+        return CURVE
+    return evidence.link if evidence.estimates else ""
+
+
+def check_known(
+    model: Any, evidence: Evidence, rows: Table | Sample | None, X: Any, y: Any, exposure: Any
+) -> Known:
+    """The checks that need labels, numbers or events; none without y."""
+    kind = kind_of(model, evidence)
+    if exposure is not None and (y is None or kind in ("", HAZARD)):
+        raise ParameterError(Parameter("exposure"), " is for numbers (y) only; leave it out")
+    if kind == HAZARD and y is not None:
+        return check_events(model, X, y)
+    if kind and kind != HAZARD and y is not None:
+        told = Estimated.of(model, X, y, None, exposure)
+        quality, checks = check_numbers(model, told, float(evidence.class_counts.sum()))
+        return Known(checks, [quality])
+    return check_labels(evidence, rows) if isinstance(rows, Sample) else Known()
+
+
 def update(
     model: Any, X: Any, y: Any, *, sample_weight: Any = None, half_life: float | None = None
 ) -> EvidenceNB | EducatedNB:
@@ -281,40 +304,3 @@ def _fade(evidence: Any, share: float) -> Any:
     """The evidence with all counts multiplied by `share`; its weights are computed later."""
     tables = tuple(replace(table, counts=share * table.counts) for table in evidence.tables)
     return replace(evidence, class_counts=share * evidence.class_counts, tables=tables)
-
-
-def check_means(evidence: Evidence, totals: Totals) -> list[Check]:
-    """Check the mean total, before any recalibration, against that of training by a t test.
-
-    The variance of the training totals is not stored. Without drift it equals that of the new rows,
-    which is used in its place.
-    """
-    n_old, n_new = float(evidence.class_counts.sum()), totals.n
-    before = evidence.prior_row + sum(t.counts.sum(axis=1) @ t.by_class / n_old for t in evidence)
-    spread = totals.deviation if n_new > 1 else 0 * totals.deviation
-    checks = []
-    for c, (shift, sd) in enumerate(zip(totals.mean - before, spread, strict=True)):
-        distance = shift / sd if sd > 0 else 0.0
-        error = np.sqrt((1 / n_old + 1 / n_new) * n_new / (n_new - 1)) if sd > 0 else 0.0
-        name = _name("mean total", evidence, c)
-        checks.append(check_t(name, "total", float(distance), float(error), n_new - 1))
-    return checks
-
-
-def check_distribution(evidence: Evidence, reference: Totals, totals: Totals) -> list[Check]:
-    """Checks of the PSI of the totals, with bins at the deciles of the reference rows."""
-    assert reference.each is not None
-    assert totals.each is not None
-    checks = []
-    for c, (old, new) in enumerate(zip(reference.each.T, totals.each.T, strict=True)):
-        found = population_stability_index(old, new)
-        chance = expected_index(len(found.labels), len(old), len(new))
-        p_value = compare_samples(found.expected * len(old), found.actual * len(new))
-        name = _name("distribution of totals", evidence, c)
-        checks.append(Check(name, "total", found.value, chance, p_value))
-    return checks
-
-
-def _name(what: str, evidence: Evidence, c: int) -> str:
-    """The name of a check, with the class if there are several totals."""
-    return what + (f" of {evidence.class_names[c]}" if len(evidence.prior_row) > 1 else "")

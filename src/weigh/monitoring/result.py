@@ -3,50 +3,76 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
+from weigh.evaluation.page import list_few
 from weigh.frames import Value
 from weigh.layout import Shown, View
 from weigh.metrics.numbers import plain
-from weigh.monitoring.checks import FEW, LEVELS, Check, worst
+from weigh.monitoring.checks import FEW, LEVELS, Check, FeatureDrift, worst
 from weigh.monitoring.events import EventQuality
-from weigh.monitoring.features import FeatureDrift
 from weigh.monitoring.labels import Moved, Quality
 from weigh.monitoring.numbers import NumberQuality
-from weigh.monitoring.show import MOST, list_few, tell_rule, to_view
-
-ADVICE = {
-    "nothing": "Nothing needs to be done.",
-    "check the data": "The probabilities still agree with the labels.",
-    "get labels": "Get labels of all classes to see whether the probabilities still hold.",
-    "change the prior": "Probabilities are off by the same log odds everywhere: change the prior.",
-    "recalibrate": "The weights hold, but the probabilities are not calibrated: recalibrate.",
-    "refit": "The weights no longer hold: refit on recent rows.",
-}
-
-NUMBERS = {
-    "nothing": "The estimates still agree with the numbers: nothing needs to be done.",
-    "check the data": "The estimates still agree with the numbers.",
-    "get labels": "Get the numbers of recent rows to see whether the estimates still hold.",
-    "rescale": "Estimates are off by {} everywhere: correct them by it, or refit on recent rows.",
-    "refit": "The estimates no longer hold: refit on recent rows.",
-}
-"""Advice for a regressor, by action."""
-
-EVENTS = {
-    "nothing": "The hazards still agree with the events: nothing needs to be done.",
-    "check the data": "The hazards still agree with the events.",
-    "get labels": "Get the events of recent rows to see whether the hazards still hold.",
-    "rescale": "Events are {} times as frequent as expected: refit on recent rows.",
-    "refit": "The hazards no longer hold: refit on recent rows.",
-}
-"""Advice for a survival model, by action."""
+from weigh.monitoring.show import MOST, tell_rule, to_view
 
 TOO_EARLY = "No events can be expected yet: no row was observed until the model's first event."
 
-NAMES = {"": "probabilities", "hazard": "hazards"}
-"""The name of the predictions by kind of model; a regressor's are called estimates."""
 
+class Kind(NamedTuple):
+    """One kind of model: the name of its predictions, and what to do if a check is raised.
+
+    `steps` gives the action by the subject of a check, the most serious first, and `advice` a
+    sentence by action.
+    """
+
+    predictions: str
+    steps: dict[str, str]
+    advice: dict[str, str]
+
+
+REFIT = dict.fromkeys(("loss", "time", "weights", "slope"), "refit") | {"in the large": "rescale"}
+
+CLASSES = Kind(
+    "probabilities",
+    {"weights": "refit", "slope": "recalibrate", "in the large": "change the prior"},
+    {
+        "nothing": "Nothing needs to be done.",
+        "check the data": "The probabilities still agree with the labels.",
+        "get labels": "Get labels of all classes to see whether the probabilities still hold.",
+        "change the prior": "Probabilities are off by the same log odds everywhere: change the "
+        "prior.",
+        "recalibrate": "The weights hold, but the probabilities are not calibrated: recalibrate.",
+        "refit": "The weights no longer hold: refit on recent rows.",
+    },
+)
+NUMBERS = Kind(
+    "estimates",
+    REFIT,
+    {
+        "nothing": "The estimates still agree with the numbers: nothing needs to be done.",
+        "check the data": "The estimates still agree with the numbers.",
+        "get labels": "Get the numbers of recent rows to see whether the estimates still hold.",
+        "rescale": "Estimates are off by {} everywhere: correct them by it, or refit on recent "
+        "rows.",
+        "refit": "The estimates no longer hold: refit on recent rows.",
+    },
+)
+EVENTS = Kind(
+    "hazards",
+    REFIT,
+    {
+        "nothing": "The hazards still agree with the events: nothing needs to be done.",
+        "check the data": "The hazards still agree with the events.",
+        "get labels": "Get the events of recent rows to see whether the hazards still hold.",
+        "rescale": "Events are {} times as frequent as expected: refit on recent rows.",
+        "refit": "The hazards no longer hold: refit on recent rows.",
+    },
+)
+KINDS = {"": CLASSES, "hazard": EVENTS}
+"""The kind of a model by its link; others are regressors."""
+
+AMOUNTS = {"log": "a factor of {:.3g}", "hazard": "{:.3g}"}
+"""How far predictions are off in the large, by link."""
 
 CORRECTIONS = ("change the prior", "rescale")
 """Actions that would hide the effect of a broken column."""
@@ -111,12 +137,8 @@ class Drift(Shown):
         if self._is_unchecked() or not any(part.in_the_large.is_known() for part in self.quality):
             return "get labels" if self.reaches("warning") else "nothing"
         raised = {check.about for check in self.checks if check.level != LEVELS[0]}
-        steps = {"weights": "refit", "slope": "recalibrate", "in the large": "change the prior"}
-        if self.link:
-            steps = dict.fromkeys(("loss", "time", "weights", "slope"), "refit")
-            steps["in the large"] = "rescale"
         rest = "check the data" if _find_drifting(self) else "nothing"
-        found = next((step for about, step in steps.items() if about in raised), rest)
+        found = next((step for about, step in self._kind().steps.items() if about in raised), rest)
         return "check the data" if found in CORRECTIONS and _is_broken(self) else found
 
     @property
@@ -132,11 +154,8 @@ class Drift(Shown):
         if self.level == LEVELS[0]:
             none = "No drift: all differences are within sampling noise or too small to matter."
             return none + early
-        named = [_describe(check) for check in raised[:3]]
-        more = f" and {len(raised) - 3} more" if len(raised) > 3 else ""
-        return (
-            f"{self.level.capitalize()} raised by {', '.join(named)}{more}. {self._advice()}{early}"
-        )
+        named = list_few([_describe(check) for check in raised])
+        return f"{self.level.capitalize()} raised by {named}. {self._advice()}{early}"
 
     @property
     def every(self) -> list[Check]:
@@ -155,7 +174,7 @@ class Drift(Shown):
         if self._is_unchecked() and self.quality:
             told = f"Too few rows ({self.n_rows}) to judge the estimates."
         elif self.action == "nothing" and self.quality and not self.link:
-            told = f"{ADVICE['check the data'][:-1]}: nothing needs to be done."
+            told = f"{CLASSES.advice['check the data'][:-1]}: nothing needs to be done."
         else:
             told = self._step()
         drifting, broken = _find_drifting(self), _is_broken(self)
@@ -165,22 +184,21 @@ class Drift(Shown):
 
     def _step(self) -> str:
         """The advice for the action, in a sentence."""
-        first = self.quality[0] if self.quality else None
+        kind, first = self._kind(), self.quality[0] if self.quality else None
         off = any(c.about == "in the large" and c.level != LEVELS[0] for c in self.checks)
         if self.action == "check the data" and off:
-            return UNEXPLAINED.format(NAMES.get(self.link, "estimates"))
-        if isinstance(first, EventQuality) or self.link == "hazard":
-            ratio = first.in_the_large.value if first is not None else 1.0
-            return EVENTS[self.action].format(f"{ratio:.3g}")
-        if self.link:
-            factor = first is not None and first.in_the_large.value
-            how = f"a factor of {factor:.3g}" if self.link == "log" else f"{factor:+.4g}"
-            return NUMBERS[self.action].format(how)
-        advice = ADVICE[self.action]
+            return UNEXPLAINED.format(kind.predictions)
+        advice = kind.advice[self.action]
+        if self.action == "rescale" and first is not None:
+            amount = AMOUNTS.get(self.link, "{:+.4g}").format(first.in_the_large.value)
+            return advice.format(amount)
         if self.action == "change the prior" and len(self.quality) == 1:
             assert isinstance(first, Quality)
             advice += f" with_prior({first.wanted_rate:.3g}) does it."
         return advice
+
+    def _kind(self) -> Kind:
+        return KINDS.get(self.link, NUMBERS)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -234,7 +252,7 @@ def _find_drifting(found: Drift) -> list[FeatureDrift]:
 
 
 def _describe(check: Check) -> str:
-    return f"the weights of {check.name}" if check.about == "weights" else check.name
+    return f"the {check.full_name()}" if check.about == "weights" else check.name
 
 
 def _advise_columns(drifting: list[FeatureDrift], before_all: bool) -> str:

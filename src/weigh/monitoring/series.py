@@ -1,4 +1,4 @@
-"""Drift over time as small multiples: one panel for each feature and each check."""
+"""Drift of several sets of new rows, such as months: as a table, a page and small multiples."""
 
 from __future__ import annotations
 
@@ -8,8 +8,15 @@ from typing import Any, Self
 
 import numpy as np
 
+from weigh.errors import Parameter, ParameterError, begin_with
+from weigh.evaluation.page import list_few
+from weigh.evidence import model_of
+from weigh.frames import did_you_mean, read
+from weigh.layout import Grid, Shown, View, count_of, render
 from weigh.monitoring.checks import LEVELS, LIMITS, Check
+from weigh.monitoring.model import counted_evidence, drift, read_alpha
 from weigh.monitoring.result import Drift
+from weigh.monitoring.show import explain_levels
 from weigh.plot.axes import OKABE_ITO, TOTAL, Drawing
 from weigh.plot.labels import shorten
 
@@ -18,7 +25,11 @@ MARKS = dict(zip(LEVELS, ("o", "o", "^", "s"), strict=True))
 """Colour-blind readers can distinguish the colours; the marks also differ in black and white."""
 
 WIDTH, HEIGHT = 2.9, 1.7
-"""Size of a panel, in inches."""
+"""Size of a panel of the figure, in inches."""
+
+PANELS = 9
+WIDE, HIGH, LEFT, RIGHT, TOP, BOTTOM = 240, 120, 30, 8, 6, 20
+"""Number of panels on the page, their size, and that of their margins, in pixels."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +49,10 @@ class Panel:
 def list_panels(drifts: Mapping[str, Drift], n: int) -> list[Panel]:
     """One panel for each feature and each check, the most serious drift first."""
     by_time = [{(c.about, c.name): c for c in found.every} for found in drifts.values()]
-    keys = dict.fromkeys(key for checks in by_time for key in checks)
-    panels = [Panel(_name(*key), tuple(checks.get(key) for checks in by_time)) for key in keys]
+    names = {key: check.full_name() for checks in by_time for key, check in checks.items()}
+    panels = [
+        Panel(name, tuple(checks.get(key) for checks in by_time)) for key, name in names.items()
+    ]
     return sorted(panels, key=lambda panel: panel.worst, reverse=True)[:n]
 
 
@@ -125,10 +138,6 @@ class DriftDisplay:
         ax.set_title(shorten(panel.name, 34), fontsize="medium", loc="left", parse_math=False)
 
 
-def _name(about: str, name: str) -> str:
-    return f"weights of {name}" if about == "weights" else name
-
-
 def _new_panels(n_lines: int, n_columns: int) -> tuple[Any, list[Any]]:
     try:
         from matplotlib import pyplot
@@ -151,3 +160,215 @@ def _explain(figure: Any) -> None:
     ]
     marks.append(Line2D([], [], color=TOTAL, linestyle=":", label="chance"))
     figure.legend(handles=marks, loc="outside lower center", ncols=5, frameon=False)
+
+
+# ------------------------------------------------------------ a table and a page
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DriftSeries(Shown):
+    """The drift of several sets of new rows, such as months, from one model.
+
+    It prints as a table, shows as HTML in notebooks, and `to_dict()` is plain data for JSON.
+    `weigh.DriftDisplay(series.drifts)` draws it with matplotlib.
+
+    Attributes
+    ----------
+    drifts : dict of Drift
+        Results of `weigh.drift`, by the names of the tables.
+    without_labels : tuple of str
+        Tables without labels, by name. Empty if no table has labels.
+    """
+
+    drifts: dict[str, Drift]
+    without_labels: tuple[str, ...] = ()
+
+    @property
+    def level(self) -> str:
+        """The level of the most serious drift: none, notice, warning or alarm."""
+        return max((found.level for found in self.drifts.values()), key=LEVELS.index)
+
+    @property
+    def verdict(self) -> str:
+        """The tables with the most serious drift, and the verdict of the last table."""
+        if self.level == LEVELS[0]:
+            return "No drift: all differences are within sampling noise or too small to matter."
+        raised = [name for name, found in self.drifts.items() if found.level == self.level]
+        name, last = [*self.drifts.items()][-1]
+        return (
+            f"{self.level.capitalize()} in {len(raised)} of {len(self.drifts)}, first in "
+            f"{raised[0]}. The last, {name}: {last.verdict}"
+        )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The tables without labels, and the meaning of the levels."""
+        lacking = ", ".join(self.without_labels)
+        compared = f"Compared without labels, which the table lacks: {lacking}." if lacking else ""
+        levels = explain_levels(next(iter(self.drifts.values())).alpha)
+        return tuple(filter(None, (compared, levels)))
+
+    def reaches(self, level: str) -> bool:
+        """Whether any of the drifts reaches a level ("notice", "warning" or "alarm")."""
+        return any(found.reaches(level) for found in self.drifts.values())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, ready for JSON: `Drift.to_dict` by the names of the tables."""
+        return {name: found.to_dict() for name, found in self.drifts.items()}
+
+    def to_html(self) -> str:
+        """A self-contained HTML page with a panel for each check, without scripts."""
+        return self.view().to_page()
+
+    def view(self) -> SeriesView:
+        """The table, and the panels of the page, as data."""
+        first = next(iter(self.drifts.values()))
+        many = count_of(len(self.drifts), "set")
+        title = (
+            f"Drift of {first.model}: {many} of new rows, "
+            f"{count_of(first.n_training, 'training row')}"
+        )
+        rows = tuple(
+            (name, found.level, found.action, _raised(found), f"{found.n_rows:,}")
+            for name, found in self.drifts.items()
+        )
+        head = ("File", "Drift", "Action", "Raised by", "Rows")
+        grid = Grid(head, rows, n_names=4)
+        return SeriesView(title, (grid,), (self.verdict,), self.notes, self.drifts)
+
+
+def _raised(found: Drift) -> str:
+    """The names of the checks with the highest level, as text."""
+    names = [check.name for check in found.every if check.level == found.level != LEVELS[0]]
+    return list_few(names) or "-"
+
+
+@dataclass(frozen=True)
+class SeriesView(View):
+    """A view with a panel for each check."""
+
+    drifts: Mapping[str, Drift] | None = None
+
+    def to_html(self) -> str:
+        """One HTML element with its style, without scripts; every name is escaped."""
+        return str(self._body())
+
+    def to_page(self) -> str:
+        """A self-contained HTML document."""
+        return str(render("page.html", title=self.title, body=self._body()))
+
+    def _body(self) -> Any:
+        drifts = self.drifts or {}
+        panels = list_panels(drifts, PANELS)
+        top = max([LIMITS[-1], *(panel.worst[1] for panel in panels)])
+        drawn = [_draw(panel, [*drifts], top) for panel in panels]
+        ticks = [(f"{limit:g}", _height(limit, top)) for limit in LIMITS[1:]]
+        places = {
+            "width": WIDE,
+            "height": HIGH,
+            "left": LEFT,
+            "right": WIDE - RIGHT,
+        }
+        key = [{"level": level, "colour": COLOURS[level]} for level in LEVELS]
+        return render("view.html", view=self) + render(
+            "panels.html", panels=drawn, ticks=ticks, key=key, **places
+        )
+
+
+def _draw(panel: Panel, names: list[str], top: float) -> dict[str, Any]:
+    """One panel: the coordinates of its points, and a text for screen readers."""
+    step = (WIDE - LEFT - RIGHT) / len(names)
+    known = [
+        (LEFT + (at + 0.5) * step, names[at], check)
+        for at, check in enumerate(panel.checks)
+        if check is not None
+    ]
+    return {
+        "name": panel.name,
+        "told": "; ".join(f"{name} {check.index:.3g} ({check.level})" for _, name, check in known),
+        "line": [(x, _height(check.index, top)) for x, _, check in known],
+        "chance": [(x, _height(check.chance, top)) for x, _, check in known],
+        "marks": [
+            {"x": x, "y": _height(check.index, top), "level": check.level, "name": name,
+             "colour": COLOURS[check.level]}
+            for x, name, check in known
+        ],
+        "ends": (names[0], names[-1] if len(names) > 1 else ""),
+    }  # fmt: skip
+
+
+def _height(index: float, top: float) -> float:
+    """The vertical position of an index, on a square-root scale."""
+    return float(HIGH - BOTTOM - (max(index, 0.0) / top) ** 0.5 * (HIGH - BOTTOM - TOP))
+
+
+def drift_series(
+    model: Any,
+    tables: Mapping[str, Any],
+    y: Any = None,
+    *,
+    reference: Any = None,
+    alpha: float = 0.01,
+    exposure: str | float | None = None,
+) -> DriftSeries:
+    """Compare several sets of new rows, such as months, with the training rows of a model.
+
+    Each set is compared as by `weigh.drift`. The probability of a finding without drift is `alpha`
+    for each set.
+
+    Parameters
+    ----------
+    model : classifier, Scorecard, EducatedRegressor, EducatedSurvival or BoostedNBRegressor
+        Fitted model with tables of weights (`evidence_`).
+    tables : dict of tables
+        New rows by name, in the order of time, such as {"2025-01": january, ...}.
+    y : str or tuple of str, optional
+        The column of their classes or numbers, or those of event and duration. Tables without them
+        are compared without labels; at least one must have them.
+    reference, alpha, exposure
+        As in `weigh.drift`.
+
+    Returns
+    -------
+    DriftSeries
+        Prints as a table; `to_html()` is a page with small multiples.
+
+    Examples
+    --------
+    >>> import weigh
+    >>> people = weigh.datasets.titanic()
+    >>> model = weigh.EvidenceNB().fit(people, "Survived")
+    >>> men = [{"Class": "3rd", "Sex": "Male", "Age": "Adult"}] * 500
+    >>> found = weigh.drift_series(model, {"May": people, "June": men}, "Survived")
+    >>> [one.level for one in found.drifts.values()]
+    ['none', 'alarm']
+    """
+    if not isinstance(tables, Mapping) or not tables:
+        raise ValueError("tables must be a dict of new rows by name, such as {'2025-01': table}")
+    named = {str(name): X for name, X in tables.items()}
+    if len(named) < len(tables):
+        raise ValueError("two tables have the same name as text; give each table a name of its own")
+    own = model_of(model)
+    counted_evidence(own)  # so that an error of the model names no table
+    asked = {"reference": reference, "alpha": read_alpha(alpha), "exposure": exposure}
+    lacking = () if y is None else _find_unlabelled(named, y)
+    drifts = {}
+    for name, X in named.items():
+        with begin_with(name):
+            drifts[name] = drift(model, X, None if name in lacking else y, **asked)
+    return DriftSeries(drifts, lacking)
+
+
+def _find_unlabelled(tables: Mapping[str, Any], y: Any) -> tuple[str, ...]:
+    """The names of the tables without the label columns; an error if none has them."""
+    asked = (y,) if isinstance(y, str) else y
+    if not isinstance(asked, list | tuple) or not all(isinstance(name, str) for name in asked):
+        raise ParameterError(Parameter("y"), " must be the name of a column of the tables")
+    known = {name: read(X).names for name, X in tables.items()}
+    lacking = tuple(name for name, names in known.items() if not {*asked} <= {*names})
+    if len(lacking) == len(tables):
+        every = {name for names in known.values() for name in names}
+        odd = next((name for name in asked if name not in every), asked[0])
+        near = did_you_mean(odd, every)
+        raise ParameterError(Parameter("y", odd), f" is a column of none of the tables{near}")
+    return lacking

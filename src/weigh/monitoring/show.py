@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from weigh.bins import label
+from weigh.evaluation.page import list_few
 from weigh.evaluation.show import bounded, number
 from weigh.evidence.units import digits_of, spell
 from weigh.layout import Grid, View, count_of
-from weigh.monitoring.checks import Check
+from weigh.monitoring.checks import Check, FeatureDrift
 from weigh.monitoring.events import EventQuality
-from weigh.monitoring.features import FeatureDrift
 from weigh.monitoring.labels import Quality
 from weigh.monitoring.numbers import NumberQuality
 
@@ -113,8 +113,8 @@ def _values(found: Drift) -> Grid:
             f.name,
             f"{100 * f.missing_before:.1f}%",
             f"{100 * f.missing_now:.1f}%",
-            list_few(_new(f)),
-            list_few([*f.vanished]),
+            list_few(_new(f)) or "-",
+            list_few(f.vanished) or "-",
         )
         for f in odd[:MOST]
     ]
@@ -142,18 +142,8 @@ def _missing_differs(feature: FeatureDrift) -> bool:
     return feature.missing_before > 0 or feature.missing_now > 0
 
 
-def list_few(names: list[str]) -> str:
-    """The first three names, and how many more there are."""
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return ", ".join(names[:3]) + more or "-"
-
-
 def _checks(found: Drift) -> Grid:
-    named = [
-        (f"weights of {check.name}" if check.about == "weights" else check.name, check)
-        for check in found.checks
-    ]
-    rows = tuple((name, *_numbers(check)) for name, check in named)
+    rows = tuple((check.full_name(), *_numbers(check)) for check in found.checks)
     more = KNOWN.get(found.link, "calibration and deviance")
     title = "The total" if not found.quality else f"The total, {more}"
     return Grid(("Check", "Drift", "Index", "Chance", "p"), rows, title)
