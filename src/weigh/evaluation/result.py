@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from weigh.engine import one_blas_thread
 from weigh.errors import Parameter, ParameterError
 from weigh.evaluation.findings import find, find_leaks, find_training_rows
 from weigh.evaluation.groups import Group, Grouping, ManyGroup, compare_predictions, measure_groups
@@ -184,25 +185,26 @@ def build(
     question: Question, options: Options, read: list[Predicted], by: Any, name: str, what: str = ""
 ) -> Evaluation:
     """Measure validation rows, training rows if given, and groups."""
-    measures = [
-        measure(part.rows, options)
-        if isinstance(part.rows, Scored)
-        else measure_many(_refuse_costs(part.rows, options), options.coverage)
-        for part in read
-    ]
-    what = what or "group"
-    return Evaluation(
-        model=name,
-        classes=question.classes,
-        pos_label=question.pos_label,
-        costs=options.costs,
-        coverage=options.coverage,
-        validation=measures[0],
-        training=measures[1] if len(measures) > 1 else None,
-        stability=compare_predictions(read[1].rows, read[0].rows) if len(read) > 1 else None,
-        by="" if by is None else what,
-        groups=() if by is None else measure_groups(by, what, read[0], question, options),
-    )
+    with one_blas_thread():  # products of long vectors are short work: threads would only wait
+        measures = [
+            measure(part.rows, options)
+            if isinstance(part.rows, Scored)
+            else measure_many(_refuse_costs(part.rows, options), options.coverage)
+            for part in read
+        ]
+        what = what or "group"
+        return Evaluation(
+            model=name,
+            classes=question.classes,
+            pos_label=question.pos_label,
+            costs=options.costs,
+            coverage=options.coverage,
+            validation=measures[0],
+            training=measures[1] if len(measures) > 1 else None,
+            stability=compare_predictions(read[1].rows, read[0].rows) if len(read) > 1 else None,
+            by="" if by is None else what,
+            groups=() if by is None else measure_groups(by, what, read[0], question, options),
+        )
 
 
 def _refuse_costs(rows: Any, options: Options) -> Any:
