@@ -25,6 +25,7 @@ from weigh import engine
 from weigh.adjusted.design import count_groups
 from weigh.boosted.rounds import RowSelection, count_rows
 from weigh.engine import surveys
+from weigh.errors import ParameterError
 from weigh.exports import Formula
 from weigh.folds import TRAIN
 from weigh.frames import label_sample, read
@@ -477,6 +478,29 @@ def test_points_and_numbers_are_those_in_memory(spark):
         for name in got.column_names:
             one, two = got[name].to_pylist(), want[name].to_pylist()
             assert one == (pytest.approx(two, rel=1e-12) if isinstance(two[0], float) else two)
+
+
+def test_exposure_and_offset_are_those_in_memory(spark):
+    table = make(300).drop(columns="w")
+    random = np.random.default_rng(0)
+    rows = table.drop(columns="y").assign(years=random.uniform(0.2, 2.0, 300))
+    rows["shift"] = random.normal(0, 0.2, 300)
+    counts = random.poisson(rows["years"] * (1.0 + rows["flag"]))
+    model = weigh.EducatedRegressor(family="poisson", pairs=0)
+    model.fit(rows.assign(n=counts), "n", exposure="years", offset="shift")
+    frame = send(spark, rows)
+    for given in ({}, {"exposure": 2.5}, {"exposure": 1}):
+        want = weigh.score_table(model, pa.Table.from_pandas(rows), keep=[], **given)
+        got = weigh.score_table(model, frame, keep=[], **given).toArrow()
+        assert got["estimate"].to_pylist() == pytest.approx(want["estimate"].to_pylist(), rel=1e-12)
+    one = model.predict(rows.head(3), exposure=1, offset="shift")
+    odd = send(spark, rows.head(3).assign(years=[0.0, -1.0, None]))
+    told = weigh.score_table(model, odd, keep=[]).toArrow()["estimate"].to_pylist()
+    assert told == [None, None, pytest.approx(one[2])]
+    with pytest.raises(ValueError, match="'years'"):
+        weigh.score_table(model, frame.drop("years"))
+    with pytest.raises(ParameterError, match="name of a column"):
+        weigh.score_table(model, frame, exposure=np.ones(300))
 
 
 def test_scoring_says_what_it_cannot_do(spark):

@@ -840,9 +840,9 @@ def rates():
 
 
 @pytest.mark.parametrize("to", ["sql", "python", "pmml"])
-def test_exported_files_say_what_one_unit_is(rates, to):
+def test_exported_files_say_what_they_estimate(rates, to):
     text = weigh.export(rates[0], to)
-    assert "claims per unit of years" in text
+    assert "claims for the years" in text
     if to == "python":
         names = {}
         exec(compile(text, "exported", "exec"), names)
@@ -855,7 +855,8 @@ def test_pages_and_the_contract_of_the_service_say_what_one_unit_is(rates):
     for page in (weigh.calculator(model), weigh.report(model, named, "claims")):
         assert "claims per unit of years" in page
     contract = describe(Formula.of(model), 10)
-    assert "claims per unit of years" in json.dumps(contract)
+    assert "claims for the years" in contract["info"]["title"]
+    assert "exposure" in json.dumps(contract["components"]["schemas"]["Row"])
 
 
 def test_the_errors_of_a_report_are_those_of_the_rows_with_their_exposure(rates):

@@ -8,6 +8,7 @@ import re
 from html.parser import HTMLParser
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
@@ -1032,6 +1033,63 @@ def test_the_page_of_a_number_has_the_estimates_and_intervals_of_python(
         )
         pushes = sorted(push.change for push in python.pushes)
         assert all(map(near, sorted(item["change"] for item in found["items"]), pushes))
+
+
+def count_model():
+    """Claims in part of a year."""
+    random = np.random.default_rng(3)
+    rows = pd.DataFrame({"bonus": random.integers(0, 4, 300), "fuel": random.choice([*"ab"], 300)})
+    rows["years"] = random.uniform(0.1, 2.0, 300).round(2)
+    rows["shift"] = random.normal(0, 0.3, 300).round(2)
+    rows["claims"] = random.poisson(rows["years"] * np.exp(0.5 * rows["bonus"] + rows["shift"]))
+    learner = weigh.EducatedRegressor(family="poisson", pairs=0)
+    return learner.fit(rows, "claims", exposure="years", offset="shift")
+
+
+@pytest.mark.system
+def test_the_page_takes_exposure_and_offset_as_python_does(browser, tmp_path):
+    model, path = count_model(), tmp_path / "page.html"
+    weigh.calculator(model, path=path)
+    for row in (
+        {"bonus": 2, "fuel": "a", "years": 0.5, "shift": -0.25},
+        {"bonus": 2, "fuel": "a", "years": 1.75},
+        {"bonus": 2, "fuel": "a", "shift": 0.5},
+        {"years": 2.0},
+        {},
+    ):
+        python = model.balance_sheet(row)
+        browser.open(path, "#" + "&".join(f"{name}={value}" for name, value in row.items()))
+        answers = [row.get("bonus"), None if "fuel" not in row else 0]
+        answers += [row.get("years"), row.get("shift")]
+        (found,) = browser.run(ESTIMATE, [answers])
+        assert near(found["estimate"], python.estimate)
+        assert all(map(near, found["interval"], python.interval))
+        assert [own["words"] for own in found["known"]] == [push.text for push in python.apart]
+        told = browser.run("return document.getElementById('foot').innerText")
+        assert ("per unit of years" in told) == ("years" not in row or len(python.apart) > 0)
+        shown = browser.run("return document.getElementById('probability').textContent")
+        assert float(shown) == pytest.approx(python.estimate, abs=0.051)
+    assert not browser.logs()
+
+
+@pytest.mark.system
+def test_the_page_takes_no_exposure_below_zero(browser, tmp_path):
+    model, path = count_model(), tmp_path / "page.html"
+    weigh.calculator(model, path=path)
+    browser.open(path, "#years=-1")
+    assert "not above 0" in browser.run("return document.getElementById('ignored').textContent")
+    shown = """const input = document.getElementById("a2");
+    input.value = arguments[0]; input.dispatchEvent(new Event("input"));
+    return [document.getElementById("h2").textContent, input.getAttribute("aria-invalid"),
+            document.getElementById("probability").textContent];"""
+    hint, odd, estimate = browser.run(shown, "0")
+    assert hint.startswith("Not a number above 0")
+    assert odd == "true"
+    assert float(estimate) == pytest.approx(model.balance_sheet({}).estimate, abs=0.006)
+    hint, odd, estimate = browser.run(shown, "0.5")
+    assert hint.startswith("Exposure")
+    assert odd == "false"
+    assert float(estimate) == pytest.approx(model.balance_sheet({}).estimate / 2, abs=0.006)
 
 
 @pytest.mark.system

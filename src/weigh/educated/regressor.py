@@ -31,7 +31,7 @@ from weigh.educated.task import Task
 from weigh.engine import Block
 from weigh.errors import Parameter, ParameterError, warn_caller
 from weigh.evidence import Evidence, record
-from weigh.evidence.exposure import find_given, name_given, read_offset, spread_out
+from weigh.evidence.exposure import find_given, list_known, name_given, read_offset, spread_out
 from weigh.formula import Spread
 from weigh.frames import (
     Floats,
@@ -379,24 +379,26 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
         ----------
         row : mapping, sequence or table of one row
             The case. A mapping may leave out values that are not known. If the model was fitted
-            with named columns of exposure or offset, the row's own values are used; if the row does
-            not have all of these columns, an exposure of 1 and an offset of 0.
+            with named columns of exposure or offset, the row's own values are used; where the row
+            has none, an exposure of 1 and an offset of 0.
         """
-        table = self._read_one(row, "a balance sheet")
-        return self._explain(table, self._apart_of(row))
+        apart = self._apart_of(row)
+        if isinstance(row, Mapping):  # which may have nothing else
+            others = {one.name for one in list_known(self._learnt)} - {*self._learnt.column_names}
+            row = {name: value for name, value in row.items() if name not in others}
+        return self._explain(self._read_one(row, "a balance sheet"), apart)
 
     def _apart_of(self, row: Any) -> dict[str, float]:
-        """The row's additions to its total by exposure and offset; empty unless it has all."""
-        given = {"exposure": self._learnt.exposure, "offset": self._learnt.offset}
-        named = {role: name for role, name in given.items() if name is not None}
-        if not named:
-            return {}
-        found, table = {}, read(as_rows(row))
-        if not {*named.values()} <= {*table.names}:
-            return {}
-        for role, name in named.items():
-            own = float(np.sum(self._apart(table, **{**dict.fromkeys(given), role: name})))
-            found[f"{name} = {np.exp(own) if role == 'exposure' else own:g} ({role})"] = own
+        """What the row's exposure and offset add to its total; a missing one is left out."""
+        columns = list_known(self._learnt)
+        table = read(as_rows(row)) if columns else None
+        found = {}
+        for column in columns:
+            if table is not None and column.name in table.names:
+                cell = table.column(column.name, categorical=False)
+                value = float(cell.values[0])  # type: ignore[arg-type]
+                if not np.isnan(value):
+                    found[f"{column.name} = {value:g} ({column.role})"] = column.add(value)
         return found
 
     def _explain(self, table: Table, apart: Mapping[str, float] | None = None) -> EstimateSheet:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from math import inf, log
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -14,6 +16,53 @@ from weigh.parameters import is_number
 
 if TYPE_CHECKING:
     from weigh.newton.regression import Family  # imported late: it loads SciPy
+
+
+@dataclass(frozen=True)
+class Known:
+    """A column that adds to a row's total without a table: the exposure or the offset of a fit.
+
+    An exposure multiplies the estimate, so its logarithm is added. A row without the value is
+    estimated for an exposure of 1 and an offset of 0, which add nothing.
+    """
+
+    name: str
+    role: Literal["exposure", "offset"]
+
+    @property
+    def neutral(self) -> float:
+        """The value that adds nothing."""
+        return 1.0 if self.role == "exposure" else 0.0
+
+    def add(self, value: float | None) -> float:
+        """What a value adds to the total; None and NaN add nothing.
+
+        >>> Known("years", "exposure").add(1), Known("years", "exposure").add(None)
+        (0.0, 0.0)
+        """
+        if value is None or value != value:
+            return 0.0
+        if not self.allows(value):
+            least = " above 0" if self.role == "exposure" else ""
+            raise ValueError(
+                f"column {self.name!r}, the {self.role}, must be a finite number{least}, "
+                f"got {value!r}"
+            )
+        return log(value) if self.role == "exposure" else float(value)
+
+    def allows(self, value: Any) -> bool:
+        """Whether a value is missing or can be added: finite and, for an exposure, above 0."""
+        return value is None or (0.0 if self.role == "exposure" else -inf) < value < inf
+
+
+def list_known(evidence: Evidence) -> tuple[Known, ...]:
+    """The named columns of exposure and offset that a regressor was fitted with."""
+    found = []
+    if evidence.exposure:
+        found.append(Known(evidence.exposure, "exposure"))
+    if evidence.offset:
+        found.append(Known(evidence.offset, "offset"))
+    return tuple(found)
 
 
 def read_offset(family: Family, name: str, table: Table, exposure: Any, offset: Any) -> Floats:

@@ -23,6 +23,12 @@ from weigh.pickling import by_fields
 from weigh.tally import Counts, Tally
 
 
+def tell_condition(exposure: str | None, offset: str | None) -> str:
+    """What estimates are for without exposure and offset, by their names; None if there is none."""
+    per = "" if exposure is None else f" per unit of {exposure or 'exposure'}"
+    return per if offset is None else f"{per} at {offset or 'offset'} = 0"
+
+
 @dataclass(frozen=True, eq=False)
 class Evidence:
     """A prior and a table of weights per feature.
@@ -127,8 +133,7 @@ class Evidence:
     @property
     def condition(self) -> str:
         """Suffix for the estimates of a regressor: per unit of exposure, at an offset of 0."""
-        per = "" if self.exposure is None else f" per unit of {self.exposure or 'exposure'}"
-        return per if self.offset is None else f"{per} at {self.offset or 'offset'} = 0"
+        return tell_condition(self.exposure, self.offset)
 
     def probability_of(self, place: int) -> str:
         """Heading for the probability of a class."""

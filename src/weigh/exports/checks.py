@@ -15,6 +15,7 @@ import numpy as np
 
 from weigh.bins import Feature, Kind
 from weigh.evidence import Evidence, evidence_of, is_sum
+from weigh.evidence.exposure import list_known
 from weigh.exports.targets import is_large
 from weigh.formula import Formula, Input
 from weigh.frames import Floats, Value, key, match, read
@@ -24,6 +25,12 @@ TOLERANCE = 1e-9
 UNSEEN = "a level that nobody has seen"
 EXTREME = 12.0
 """Log odds of a probability that is within 1e-5 of 0 or 1."""
+
+KNOWN: dict[str, tuple[Value, ...]] = {
+    "exposure": (0.5, 1.0, None, 2.25, 1e-6, 1e6),
+    "offset": (0.5, 0.0, None, -1.25),
+}
+"""Exposures and offsets that are tried."""
 
 NEARLY = 3
 """Number of text levels for which similar texts are tried."""
@@ -58,10 +65,19 @@ def wanted(model: Any, rows: list[dict[str, Value]]) -> ExpectedOutput:
     card = hasattr(model, "formula")  # whose exports have its points as weights
     evidence = model.evidence if card else evidence_of(model, is_sum(model))
     table = match(read(rows), evidence.column_names, True, "the model")
-    totals = evidence.total(table)
+    totals = evidence.total(table) + _known(evidence, rows)
     parts = evidence.contributions(table)
     told = evidence.means(totals) if evidence.estimates else evidence.probabilities(totals)
     return ExpectedOutput(totals, told, parts, evidence, rows)
+
+
+def _known(evidence: Evidence, rows: list[dict[str, Value]]) -> Floats:
+    """What exposure and offset add to the total of each row."""
+    columns = list_known(evidence)
+    found = np.zeros((len(rows), 1))
+    for column in columns:
+        found[:, 0] += [column.add(row.get(column.name)) for row in rows]  # type: ignore[arg-type]
+    return found
 
 
 def visit(
@@ -83,6 +99,8 @@ def visit(
         How often each value is used, each time together with other values.
     """
     cells = {column.name: _cells(column, step, finite) for column in formula.inputs}
+    for column in formula.known:
+        cells[column.name] = [*filter(column.allows, cells[column.name]), *KNOWN[column.role]]
     n = max(map(len, cells.values()))
     rows = [_row(cells, i) for i in range(rounds * n)]
     for term in formula.terms:

@@ -6,6 +6,7 @@ from math import isinf
 from typing import Any
 
 from weigh.bins import Feature, Kind, printable
+from weigh.evidence.exposure import Known
 from weigh.formula import Formula, Input, Term
 
 HEAD = '''"""{name}, written down by weigh: score(row) says what a dict of answers adds up to.
@@ -14,7 +15,7 @@ An absent key is an answer that is not known, which weighs nothing. None, NaN an
 missing: a level where training had missing values, and not known elsewhere. A value that training
 did not see is not known, or of the level `other` where a column has it. A question that is not
 asked is not known, whatever the row says. A key that is no column, or a value of another type than
-in training, is a ValueError. Needs Python 3.8 or newer and nothing else.
+in training, is a ValueError. {known}Needs Python 3.8 or newer and nothing else.
 """
 
 import decimal
@@ -35,6 +36,7 @@ ASKED = {asked}  # how the columns are read that a column is asked after, and th
 ATTENUATION = {attenuation}  # k, whether the prior is attenuated, what is added in the end
 CURVE = {curve}  # pieces (upper end, start, cubic), what is added, whether it gives probabilities
 LINK = {link}
+ADDED = {added}  # columns that add to the total: name, and whether by its logarithm (an exposure)
 SCORED = {scored}  # whether the sum of the contributions is a score that people read
 '''
 
@@ -118,6 +120,14 @@ def score(row):
         e = k / max(n + 1 if root else n, k)
         both = zip(PRIOR, sums, shift)
         totals = [(p + s) * e + c if root else p + s * e + c for p, s, c in both]
+    for name, is_exposure in ADDED:
+        value = row.get(name)
+        if lacks(value):
+            continue
+        value = float(value)
+        if is_exposure and not 0 < value < INF:
+            raise ValueError("column %r, the exposure, must be above 0, got %r" % (name, value))
+        totals = [t + (math.log(value) if is_exposure else value) for t in totals]
     told = {"score": totals[0]} if SCORED else {}
     if CURVE is not None:
         totals = [worth(totals[0])]
@@ -147,11 +157,18 @@ def _in_docstring(text: str) -> str:
     return printable(text).replace("\\", "/").replace('"', "'")
 
 
+def _say_known(column: Known) -> str:
+    """A sentence on a column of exposure or offset."""
+    told = "multiplies the estimate" if column.role == "exposure" else "is added to the total"
+    return f"The {column.role} {column.name!r} {told}; absent or missing it is {column.neutral:g}. "
+
+
 def write(formula: Formula) -> str:
     """The text of the module."""
     rule, curve = formula.attenuation, formula.curve
     head = HEAD.format(
         name=_in_docstring(formula.description),
+        known=_in_docstring("".join(map(_say_known, formula.known))),
         classes=_literal(list(formula.classes)),
         prior=_literal(list(formula.prior)),
         columns=_literal({column.name: _letters(column) for column in formula.inputs}),
@@ -167,6 +184,7 @@ def write(formula: Formula) -> str:
             )
         ),
         link=repr(formula.link),
+        added=_literal([(column.name, column.role == "exposure") for column in formula.known]),
         scored=bool(formula.score_name),
     )
     return head + BODY

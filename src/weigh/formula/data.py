@@ -57,6 +57,7 @@ def to_data(formula: Formula, labels: Labels = lambda feature: feature.labels) -
         },
         "covariance": _covariance(formula.covariance),
         **_spread(formula.spread),
+        **_known_columns(formula),
     }
 
 
@@ -65,6 +66,15 @@ def _spread(spread: Spread | None) -> dict[str, Any]:
         return {}
     errors = _pack(np.asarray(spread.errors, dtype="<f8"))
     return {"spread": {"power": spread.power, "dispersion": spread.dispersion, "errors": errors}}
+
+
+def _known_columns(formula: Formula) -> dict[str, Any]:
+    """The columns of exposure and offset, by their index."""
+    if not formula.known:
+        return {}
+    names = [column.name for column in formula.inputs]
+    known = [{"column": names.index(own.name), "role": own.role} for own in formula.known]
+    return {"known": known}
 
 
 def _always(part: Feature) -> Feature:
@@ -86,7 +96,14 @@ def _known(values: Sequence[float] | None) -> list[float | None] | None:
 def _columns(formula: Formula) -> list[dict[str, Any]]:
     if formula.tokens:
         return [{"name": printable(name), "kind": "count"} for name in formula.column_names]
-    return [_column(column, formula.inputs) for column in formula.inputs]
+    roles = {column.name: column.role for column in formula.known}
+    read = {part.name for term in formula.terms for part in term.columns}
+    return [
+        {"name": printable(column.name), "kind": roles[column.name]}
+        if column.name in roles and column.name not in read
+        else _column(column, formula.inputs)
+        for column in formula.inputs
+    ]
 
 
 def _column(column: Input, inputs: Sequence[Input]) -> dict[str, Any]:
@@ -225,6 +242,13 @@ class Scorer:
         return tuple(tuple(map(_answers, term.columns)) for term in self.formula.terms)
 
     @cached_property
+    def features(self) -> tuple[str, ...]:
+        """The columns that the tables read, in order: all but those of exposure and offset only."""
+        read = {source.name for term in self.formula.terms for source in term.feature.sources}
+        names = [column.name for column in self.formula.inputs]
+        return tuple(name for name in names if name in read or self.formula.tokens)
+
+    @cached_property
     def types(self) -> dict[str, frozenset[type]]:
         """The columns that rows may have, and the JSON types that they accept."""
         return {column.name: column.types for column in self.formula.inputs}
@@ -243,12 +267,18 @@ class Scorer:
     def finish(self, sums: Floats, rows: Sequence[Row]) -> Floats:
         """The totals of rows from their sums."""
         rule, curve, totals = self.formula.attenuation, self.formula.curve, sums
+        if self.formula.known:
+            totals = totals + np.array([[self.known(row)] for row in rows])
         if rule is not None:
             n = np.array([self._count(row) for row in rows], dtype=np.float64)
             totals = rule.apply(totals, np.array(self.formula.prior), n)
         if curve is None:
             return totals
         return np.array([[curve.at(total)] for total in totals[:, 0].tolist()])
+
+    def known(self, row: Row) -> float:
+        """What exposure and offset add to the total of a row."""
+        return sum(column.add(row.get(column.name)) for column in self.formula.known)
 
     def probabilities(self, totals: Floats) -> Floats:
         """The probability of each class; of one row without threads, which take time to start."""

@@ -5,7 +5,7 @@ Nothing here knows of any target or learner.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
@@ -14,6 +14,8 @@ import numpy as np
 
 from weigh.bins import SINGLE, Ask, Cross, Feature, Kind, label, sort_values
 from weigh.evidence import Attenuation, Curve, Evidence, FeatureTable, evidence_of, is_sum
+from weigh.evidence.exposure import Known, list_known
+from weigh.evidence.tables import tell_condition
 from weigh.frames import Floats, Value, key
 
 
@@ -236,7 +238,8 @@ class Formula:
     score_name: str = ""  # of the sum before the curve, where people read that too
     costs: Costs | None = None  # of a scorecard
     spread: Spread | None = None  # of a model of numbers
-    condition: str = ""  # what its estimates are for, such as " per unit of years"
+    given: tuple[str | None, str | None] = (None, None)  # exposure and offset of a fit; "": no name
+    known: tuple[Known, ...] = ()  # those that are columns, which rows may have
 
     @classmethod
     def of(cls, model: Any) -> Formula:
@@ -251,13 +254,14 @@ class Formula:
     def of_evidence(cls, evidence: Evidence, name: str = "Evidence", **more: Any) -> Formula:
         """A table of weights, as data."""
         tokens, errors = evidence.event_model == "counts", evidence.prior_variances
-        curve = evidence.recalibration
+        curve, known = evidence.recalibration, list_known(evidence)
+        others = [column.name for column in known if column.name not in evidence.column_names]
         return cls(
             tuple(evidence.classes.tolist()),
             tuple(evidence.prior_row.tolist()),
             tuple(Term.of(table, tokens) for table in evidence),
             evidence.link,
-            evidence.column_names,
+            (*evidence.column_names, *others),
             tuple(evidence.assumed_rate.tolist()),
             evidence.attenuation,
             None if curve is None else curve.curve,
@@ -265,7 +269,8 @@ class Formula:
             None if errors is None else tuple(errors.tolist()),
             evidence.covariance,
             name,
-            condition=evidence.condition,
+            given=(evidence.exposure, evidence.offset),
+            known=known,
             **more,
         )
 
@@ -281,13 +286,31 @@ class Formula:
 
     @property
     def estimated(self) -> str:
-        """What a model of numbers estimates: the target, and what one unit is of."""
-        return self.class_names[0] + self.condition
+        """What a model of numbers estimates for rows that have the columns of the fit."""
+        return self.estimated_of({column.name: column.neutral for column in self.known})
+
+    @property
+    def has_condition(self) -> bool:
+        """Whether estimates depend on an exposure or an offset."""
+        return self.given != (None, None)
+
+    def estimated_of(self, row: Mapping[str, Any]) -> str:
+        """What is estimated for a row: per unit of an exposure, and at an offset of 0, it lacks."""
+        there = {column.role for column in self.known if row.get(column.name) is not None}
+        lacks = [
+            None if role in there else name
+            for role, name in zip(("exposure", "offset"), self.given, strict=True)
+        ]
+        return self.class_names[0] + tell_condition(*lacks)
 
     @property
     def description(self) -> str:
-        """The kind of model, and what it estimates where that is for one unit of exposure."""
-        return f"{self.model_name}: {self.estimated}" if self.condition else self.model_name
+        """The kind of model, and what it estimates where that depends on an exposure or offset."""
+        rows = " and ".join(column.name for column in self.known)
+        own = f" for the {rows} of a row" if rows else ""
+        if not self.has_condition:
+            return self.model_name
+        return f"{self.model_name}: {self.estimated}{own}"
 
     @property
     def total_names(self) -> tuple[str, ...]:
@@ -310,4 +333,12 @@ class Formula:
         """The columns that it reads, in the order of the table."""
         if self.tokens:
             return tuple(Input(name, (Feature(name),)) for name in self.column_names)
-        return list_inputs((term.feature for term in self.terms), self.column_names)
+        features = [term.feature for term in self.terms]
+        read = {source.name for feature in features for source in feature.sources}
+        more = [_number(column) for column in self.known if column.name not in read]
+        return list_inputs([*features, *more], self.column_names)
+
+
+def _number(column: Known) -> Feature:
+    """A column of numbers that has no levels of its own."""
+    return Feature(column.name, cuts=())

@@ -69,7 +69,9 @@ class FarTable(Table, ABC):
 
     @classmethod
     @abstractmethod
-    def score(cls, model: Any, X: Any, keep: Sequence[str] | None, reasons: int) -> Any:
+    def score(
+        cls, model: Any, X: Any, keep: Sequence[str] | None, reasons: int, given: dict[str, Any]
+    ) -> Any:
         """Native table with the predictions of a model; its rows are not counted."""
 
     @staticmethod

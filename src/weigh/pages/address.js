@@ -44,6 +44,7 @@ function addressOf(model) {
     const value = words.readNumber(text);
     if (Number.isNaN(value)) throw new RangeError("not a number");
     if (column.kind === "count" && value <= 0) throw new RangeError("not a count above 0");
+    if (column.kind === "exposure" && value <= 0) throw new RangeError("not above 0");
     return value;
   }
 

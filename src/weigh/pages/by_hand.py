@@ -6,6 +6,7 @@ from typing import Any
 
 from weigh.bins import label, printable
 from weigh.evidence import Evidence, FeatureTable, Recalibration, rule
+from weigh.evidence.exposure import Known, list_known
 from weigh.evidence.units import Words, words_of
 from weigh.layout import render
 from weigh.pages.model import exact_levels, spell_levels
@@ -69,7 +70,15 @@ def _say_estimate(evidence: Evidence, unlisted: str) -> str:
     return (
         f"{do} the start {by} the {what} of the level that the case has in each feature; "
         f"{unlisted}a level that is not in the table {none}. That is the estimate of {target}."
+        f"{''.join(_say_known(column, log) for column in list_known(evidence))}"
     )
+
+
+def _say_known(column: Known, log: bool) -> str:
+    """Instructions for an exposure or offset."""
+    if column.role == "exposure":
+        return f" Multiply it by the {column.name} of the case."
+    return f" Multiply it by exp({column.name})." if log else f" Add the {column.name} of the case."
 
 
 def has_other(evidence: Evidence) -> bool:

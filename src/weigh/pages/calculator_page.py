@@ -154,6 +154,7 @@ def _describe_number(subject: Subject) -> dict[str, Any]:
     return {
         "of": None,
         "classTexts": [*map(printable, evidence.class_names)],
+        "target": printable(evidence.class_names[0].removesuffix(evidence.condition)),
         "adverse": None,
         "other": "another",
         "coverage": COVERAGE,

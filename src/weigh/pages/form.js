@@ -16,7 +16,8 @@
   // ---------------------------------------------------------------- questions
 
   function question(column, j) {
-    const kinds = { choice: column.choices?.length > RADIOS ? list : radios, number, count };
+    const choice = column.choices?.length > RADIOS ? list : radios;
+    const kinds = { choice, number, count, exposure: known, offset: known };
     const control = kinds[column.kind](column, j);
     control.box.id = `q${j}`;
     return control;
@@ -127,6 +128,39 @@
     const label = make("label", { htmlFor: input.id, textContent: title(column) });
     buttons.forEach(([, button]) => button.setAttribute("aria-describedby", (label.id = `l${j}`)));
     return { box: make("div", { className: "question" }, label, row, hint), show };
+  }
+
+  // Input of an exposure or an offset, which have no levels.
+  const USES = {
+    exposure: "Exposure: the estimate is multiplied by it. Empty means 1",
+    offset: "Offset: it is added to the total. Empty means 0",
+  };
+
+  function known(column, j) {
+    const input = make("input", {
+      type: "text",
+      inputMode: "decimal",
+      id: `a${j}`,
+      autocomplete: "off",
+    });
+    const hint = make("span", { className: "hint", id: `h${j}` });
+    input.setAttribute("aria-describedby", hint.id);
+    const low = column.kind === "exposure" ? 0 : -Infinity;
+    function read() {
+      const value = readNumber(input.value);
+      const odd = value !== null && !(value > low);
+      input.setAttribute("aria-invalid", odd);
+      const wanted = column.kind === "exposure" ? "Not a number above 0" : "Not a number";
+      hint.textContent = odd ? `${wanted}: taken as empty` : USES[column.kind];
+      return odd ? null : value;
+    }
+    input.addEventListener("input", () => answer(j, read()));
+    function show(value) {
+      if (readNumber(input.value) !== value) input.value = value ?? "";
+      read();
+    }
+    const label = make("label", { htmlFor: input.id, textContent: title(column) });
+    return { box: make("div", { className: "question" }, label, input, hint), show };
   }
 
   function count(column, j) {

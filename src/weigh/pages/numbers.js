@@ -181,19 +181,33 @@ const numbers = (() => {
     return law.interval(coverage, means);
   }
 
+  // What the exposure and the offset of a case add to its total; an absent one adds nothing.
+  function knownOf(model, answers) {
+    return (model.known ?? []).flatMap(({ column, role }) => {
+      const value = answers[column];
+      if (typeof value !== "number") return [];
+      const { name, title } = model.columns[column];
+      const weight = role === "exposure" ? Math.log(value) : value;
+      return [{ words: `${title ?? name} = ${value} (${role})`, weight }];
+    });
+  }
+
   // One case explained, as `balance_sheet` does.
   function sheet(model, answers) {
     const lines = model.tables.map((table) => weigh.line(model, table, answers));
-    const total = lines.reduce((all, line) => all + line.weights[0], model.prior[0]);
+    const before = lines.reduce((all, line) => all + line.weights[0], model.prior[0]);
+    const known = knownOf(model, answers);
+    const total = before + sum(known.map((own) => own.weight));
     const meaning = (x) => (model.link === "log" ? Math.exp(x) : x);
-    const estimate = meaning(total);
+    const [rate, estimate] = [before, total].map(meaning);
     const items = lines.map((line) => ({
       ...line,
       weight: line.weights[0],
       change: meaning(line.weights[0]),
     }));
     const start = meaning(model.prior[0]);
-    return { start, items, total, estimate, interval: intervalOf(model, lines, estimate) };
+    const interval = intervalOf(model, lines, estimate);
+    return { start, items, known, rate, total, estimate, interval };
   }
 
   return { sheet };
@@ -204,7 +218,9 @@ function numberView(model) {
   const { byId, make, percent } = words;
   const factors = model.link === "log";
   const LISTED = 12;
-  const name = model.classTexts[0];
+  const nameOf = (sheet) => (sheet.known.length ? model.target : model.classTexts[0]);
+  const change = (weight, digits) =>
+    factors ? factor(Math.exp(weight)) : spell(weight, digits, true);
 
   function digitsOf(size) {
     const known = Math.abs(size) > 0 && Number.isFinite(size);
@@ -240,7 +256,7 @@ function numberView(model) {
     const digits = places(sheet);
     const [low, high] = sheet.interval ?? [sheet.estimate, sheet.estimate];
     const whole = limitPlaces(sheet, low, high);
-    byId("of-what").textContent = `Estimate of ${name}`;
+    byId("of-what").textContent = `Estimate of ${nameOf(sheet)}`;
     byId("probability").textContent = spell(sheet.estimate, digits);
     byId("interval").textContent = sheet.interval
       ? `${percent(model.coverage)} interval ${spell(low, whole)} to ${spell(high, whole)}`
@@ -264,7 +280,7 @@ function numberView(model) {
     const digits = places(sheet);
     const heavy = [...sheet.items].sort((a, b) => Math.abs(b.weight) - Math.abs(a.weight));
     const most = Math.max(...heavy.map((item) => Math.abs(item.weight)), 1e-300);
-    const told = (weight) => (factors ? factor(Math.exp(weight)) : spell(weight, digits, true));
+    const told = (weight) => change(weight, digits);
     const side = (id, caption, items) => {
       const rows = items.map((item) => {
         const bar = make("span", { className: "bar", ariaHidden: "true" });
@@ -293,9 +309,13 @@ function numberView(model) {
 
   function showFoot(sheet) {
     const digits = places(sheet);
+    const fine = sheet.known.length && factors ? digitsOf(sheet.rate) : digits; // as in Python
+    const known = sheet.known.map((own) => row(own.words, change(own.weight, digits)));
+    const rate = row(`Estimate of ${model.classTexts[0]}`, spell(sheet.rate, fine));
     const rows = [
-      row("Start: nothing known", spell(sheet.start, digits)),
-      row(`Estimate of ${name}`, spell(sheet.estimate, digits)),
+      row("Start: nothing known", spell(sheet.start, fine)),
+      ...(known.length ? [rate, ...known] : []),
+      row(`Estimate of ${nameOf(sheet)}`, spell(sheet.estimate, digits)),
     ];
     byId("foot").replaceChildren(...rows);
     byId("notes").replaceChildren(...notes(sheet).map((text) => make("li", { textContent: text })));

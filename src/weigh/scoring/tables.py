@@ -92,18 +92,13 @@ def score_table(
             raise ValueError(
                 "Spark writes its own files: score_table(model, df).write.parquet(path)"
             )
-        _refuse_exposure(model, exposure)
         with_times(model, {}, times)
-        return far.score(model, X, keep, reasons)
+        given = _find_given(model, tuple(X.columns), exposure)
+        _refuse_array(given)
+        return far.score(model, X, keep, reasons, given)
     frame = wrap(X)
     table = read(X if frame is None else frame.to_native())
-    given = given_to(model, table.names, exposure)
-    if given and "exposure" not in signature(model._score_columns).parameters:
-        raise ParameterError(
-            Parameter("exposure"),
-            f" is not for {type(model).__name__}, which has none; leave it out",
-        )
-    given = with_times(model, given, times)
+    given = with_times(model, _find_given(model, table.names, exposure), times)
     if path is None:
         if isinstance(table, Scan):
             raise ValueError("a scan may be larger than memory: give the path of a file to write")
@@ -116,17 +111,24 @@ def score_table(
     return write_scores(parts, str(path), spreadsheet)
 
 
-def _refuse_exposure(model: Any, exposure: Any) -> None:
-    """Raise an error for exposure or offset on Spark, where estimates are per unit of exposure."""
-    learnt = getattr(model, "_learnt", None)
-    recorded = exposure is None and getattr(learnt, "exposure", None) is not None
-    asked = exposure is not None and not (is_number(exposure) and exposure == 1)
-    if recorded or asked or getattr(learnt, "offset", None) is not None:
+def _find_given(model: Any, names: Sequence[str], exposure: Any) -> dict[str, Any]:
+    """Exposure and offset of a regressor; raise an error for models without an exposure."""
+    given = given_to(model, names, exposure)
+    if given and "exposure" not in signature(model._score_columns).parameters:
         raise ParameterError(
-            "Spark applies neither exposure nor offset; give ",
-            Parameter("exposure", 1),
-            " for estimates per unit and multiply them by the exposure, or score a table in memory",
+            Parameter("exposure"),
+            f" is not for {type(model).__name__}, which has none; leave it out",
         )
+    return given
+
+
+def _refuse_array(given: dict[str, Any]) -> None:
+    """Raise an error for an array beside a table on Spark, whose rows have no order."""
+    for role, value in given.items():
+        if not (isinstance(value, str) or is_number(value)):
+            raise ParameterError(
+                Parameter(role), " must be the name of a column or a number for a table on Spark"
+            )
 
 
 def with_times(model: Any, given: dict[str, Any], times: Any) -> dict[str, Any]:

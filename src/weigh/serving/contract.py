@@ -15,12 +15,14 @@ import numpy as np
 import weigh
 from weigh.bins import OTHER, Feature, Interval, Joined, Kind
 from weigh.evidence import Evidence, FeatureTable
+from weigh.evidence.exposure import Known
 from weigh.formula import Formula, Input
 from weigh.layout import asset, document, render
 from weigh.serving.rows import ID
 
 MOST_EXAMPLES = 10
 LARGEST = sys.float_info.max
+LIMITS = {"minimum": -LARGEST, "maximum": LARGEST}
 ADDRESS = "127.0.0.1:8000"
 
 
@@ -163,7 +165,9 @@ def _row(formula: Formula) -> dict[str, Any]:
             "Absent fields count as not known. null is the level missing where training rows had "
             "missing values, and not known elsewhere."
         ),
-        "properties": _id(formula) | {field.name: _field(field) for field in formula.inputs},
+        "properties": _id(formula)
+        | {field.name: _field(field) for field in formula.inputs}
+        | {column.name: _known(column) for column in formula.known},
         "additionalProperties": False,
     }
 
@@ -175,16 +179,26 @@ def _id(formula: Formula) -> dict[str, Any]:
 
 def _field(field: Input) -> dict[str, Any]:
     types = [kind.json for kind in field.accepted]
-    limits = {"minimum": -LARGEST, "maximum": LARGEST} if Kind.NUMBERS in field.accepted else {}
+    limits = LIMITS if Kind.NUMBERS in field.accepted else {}
     said = [value for value in field.values if value not in (math.inf, -math.inf)]
     examples = {"examples": said[:MOST_EXAMPLES]} if said else {}
     return {"type": [*types, "null"], **limits, **examples}
 
 
+def _known(column: Known) -> dict[str, Any]:
+    """The schema of an exposure or an offset."""
+    if column.role == "offset":
+        told = "The offset, which is added to the total. Absent or null, it is 0."
+        return {"type": ["number", "null"], "description": told} | LIMITS
+    told = "The exposure, by which the estimate is multiplied. Absent or null, it is 1."
+    limits = {"exclusiveMinimum": 0, "maximum": LARGEST}
+    return {"type": ["number", "null"], "description": told} | limits
+
+
 def _score(formula: Formula) -> dict[str, Any]:
     classes, number = [*formula.classes], {"type": "number"}
     if formula.estimates:
-        per = {"estimate_of": {"const": formula.estimated}} if formula.condition else {}
+        per = {"estimate_of": {"type": "string"}} if formula.has_condition else {}
         estimate = _object({"estimate": number} | dict.fromkeys(("low", "high"), number) | per)
         return _with(estimate, _id(formula) | _details(formula))
     each = _object(dict.fromkeys(formula.class_names, number))

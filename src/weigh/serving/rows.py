@@ -134,6 +134,14 @@ def check_row(row: Row, scorer: Scorer) -> None:
             raise _wrong(next(f for f in scorer.formula.inputs if f.name == name), value)
         if type(value) is int and value.bit_length() > 1000:
             _check_size(name, value)
+    for column in scorer.formula.known:
+        value = row.get(column.name)
+        if not column.allows(value):
+            limit = "above 0, or left out for one unit"
+            raise RefusalError(
+                f"{_show(column.name)}, the exposure, must be {limit}, not {_say(value)}",
+                column.name,
+            )
 
 
 def _check_id(value: Any) -> None:
@@ -192,7 +200,7 @@ def shorten(text: str) -> str:
 
 def fill_row(row: Row, scorer: Scorer) -> dict[str, Any]:
     """The row with every column of the model; absent fields are not known."""
-    return {field.name: row.get(field.name, NOT_KNOWN) for field in scorer.formula.inputs}
+    return {name: row.get(name, NOT_KNOWN) for name in scorer.features}
 
 
 @dataclass(frozen=True)

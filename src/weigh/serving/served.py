@@ -15,6 +15,8 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from weigh.bins import finder
 from weigh.evidence import Units, evidence_of, is_sum, model_of
 from weigh.formula import Costs, Formula, Row, Scorer
@@ -94,7 +96,8 @@ class Served:
 
     def described(self, described: dict[str, Any]) -> Served:
         """The model with its API description, examples included, and the page that shows it."""
-        row = known(example_row(self.model.evidence_))
+        added = {column.name: column.neutral for column in self.scorer.formula.known}
+        row = known(example_row(self.model.evidence_)) | added
         name = next(iter(row))
         while name in row:
             name += "_"
@@ -197,14 +200,18 @@ class Served:
 
     def _estimate(self, rows: Sequence[Row]) -> list[dict[str, Any]]:
         """The estimate of each row, and its prediction interval."""
-        found = self.model._score_columns([*map(self._case, rows)])
-        columns = [values.tolist() for values in found.values()]
         formula = self.scorer.formula
-        per = {"estimate_of": formula.estimated} if formula.condition else {}
-        return [
-            known(dict(zip(found, values, strict=True))) | per
-            for values in zip(*columns, strict=True)
-        ]
+        given = {
+            column.role: np.array([_or(row.get(column.name), column.neutral) for row in rows])
+            for column in formula.known
+        }
+        found = self.model._score_columns([*map(self._case, rows)], **given)
+        columns = [values.tolist() for values in found.values()]
+        answers = [known(dict(zip(found, own, strict=True))) for own in zip(*columns, strict=True)]
+        if formula.has_condition:
+            for answer, row in zip(answers, rows, strict=True):
+                answer["estimate_of"] = formula.estimated_of(row)
+        return answers
 
     def _case(self, row: Row) -> Any:
         """A row as input of the model: by name, or as a list in the order of its columns."""
@@ -236,6 +243,9 @@ class Served:
         chosen = [find_class(name, self.classes, role) for role, name in asked.items()]
         case = self._case(row)
         if self.scorer.formula.estimates:
+            if isinstance(case, dict):
+                added = {c.name: row[c.name] for c in self.scorer.formula.known if c.name in row}
+                case |= added
             return dump(known(self.model.balance_sheet(case).to_dict()))
         try:
             sheet = self.model.balance_sheet(case, *chosen)
@@ -256,6 +266,10 @@ def known(data: Any) -> Any:
     if isinstance(data, list):
         return [*map(known, data)]
     return None if isinstance(data, float) and not math.isfinite(data) else data
+
+
+def _or(value: float | None, otherwise: float) -> float:
+    return otherwise if value is None else value
 
 
 def _encode(text: str) -> bytes:

@@ -7,7 +7,7 @@ Totals, probabilities and reasons are arithmetic on these.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
@@ -61,7 +61,13 @@ def recalibrate(frame: Any, curve: Curve) -> Any:
     return frame.withColumn("t0", value + curve.shift)
 
 
-def score_frame(model: Any, frame: Any, keep: Sequence[str] | None, reasons: int) -> Any:
+def score_frame(
+    model: Any,
+    frame: Any,
+    keep: Sequence[str] | None,
+    reasons: int,
+    given: Mapping[str, Any] | None = None,
+) -> Any:
     """Add the predictions of a model for every row to a DataFrame.
 
     Parameters
@@ -75,15 +81,29 @@ def score_frame(model: Any, frame: Any, keep: Sequence[str] | None, reasons: int
     reasons : int
         Number of reasons per row, as in `weigh.reasons`: the features with the largest absolute
         weights or, for a scorecard, those that cost most points.
+    given : dict, optional
+        The exposure and offset of a regressor: the name of a column, or a number.
     """
-    formula = _read_formula(model)
-    scorer = _Scorer(formula, min(reasons, len(formula.terms)))
-    names = tuple(frame.columns)
+    formula, names = _read_formula(model), tuple(frame.columns)
+    added = [_add_known(role, value, names) for role, value in (given or {}).items()]
+    scorer = _Scorer(formula, min(reasons, len(formula.terms)), added)
     kept = _kept(names, keep, scorer.names)
     plain = frame.toDF(*[f"c{j}" for j in range(len(names))])
     features = [term.feature for term in formula.terms]
     places = find_places(plain, features, _columns_of(model, names))
     return scorer.score(places, kept).toDF(*[names[j] for j in kept], *scorer.names)
+
+
+def _add_known(role: str, value: Any, names: tuple[str, ...]) -> Any:
+    """What exposure or offset add to the total; null for an exposure that is not positive."""
+    if not isinstance(value, str):
+        x = F.lit(float(value))
+    elif value not in names:
+        raise ValueError(f"the table has no column {value!r}; it has {list_names(names)}")
+    else:
+        x = F.col(f"c{names.index(value)}").cast("double")
+    nothing = F.when(x.isNull() | F.isnan(x), 0.0)
+    return nothing.otherwise(x) if role == "offset" else nothing.when(x > 0, F.log(x))
 
 
 def _kept(names: tuple[str, ...], keep: Sequence[str] | None, new: list[str]) -> list[int]:
@@ -118,6 +138,7 @@ def _columns_of(model: Any, names: tuple[str, ...]) -> dict[str, int]:
 class _Scorer:
     formula: Formula
     reasons: int
+    added: Sequence[Any] = ()  # exposure and offset, as they add to the total
 
     @property
     def names(self) -> list[str]:
@@ -163,7 +184,7 @@ class _Scorer:
         for k, prior in enumerate(self.formula.prior):
             start = F.lit(prior if rule is None else 0.0)
             weights = [self._weight(j, k) for j in range(len(self.formula.terms))]
-            total = reduce(add, weights, start)
+            total = reduce(add, [*weights, *self.added], start)
             if rule is not None:
                 total = attenuated(total, prior, rule, places.answers, k)
             sums.append(total)

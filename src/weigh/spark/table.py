@@ -79,9 +79,11 @@ class SparkTable(FarTable):
         return cls(names, n_rows, source, list, True, "pyarrow", frame=plain, every=names)
 
     @classmethod
-    def score(cls, model: Any, X: Any, keep: Sequence[str] | None, reasons: int) -> Any:
+    def score(
+        cls, model: Any, X: Any, keep: Sequence[str] | None, reasons: int, given: dict[str, Any]
+    ) -> Any:
         """Add predictions to a DataFrame, as lazy columns."""
-        return score_frame(model, X, keep, reasons)
+        return score_frame(model, X, keep, reasons, given)
 
     @staticmethod
     def refuse(why: str) -> NoReturn:

@@ -7,6 +7,7 @@ from xml.etree.ElementTree import Element
 
 from weigh.bins import Ask, Condition, Feature
 from weigh.evidence import BOUND, Curve, Piece
+from weigh.evidence.exposure import Known
 from weigh.exports.pmml.document import (
     apply,
     field,
@@ -144,6 +145,8 @@ def _outputs(formula: Formula) -> Element:
     score = own_name(formula, formula.score_name or "score")
     made = node("Output", _predicted(score))
     total = field(score) if formula.curve is None else _worth(formula.curve, score)
+    for column in formula.known:
+        total = apply("+", total, _add_known(column))
     said = own_name(formula, formula.total_names[0])
     made.append(output(said, total))
     for name, tree in zip(formula.prediction_names, _predictions(formula, said), strict=True):
@@ -160,6 +163,15 @@ def _outputs(formula: Formula) -> Element:
             )
         )
     return made
+
+
+def _add_known(column: Known) -> Element:
+    """What exposure or offset add to the total; missing for an exposure that is not positive."""
+    added = field(column.name)
+    if column.role == "exposure":
+        sound = apply("greaterThan", field(column.name), number(0.0))
+        added = apply("if", sound, apply("ln", field(column.name)))
+    return apply("if", apply("isMissing", field(column.name)), number(0.0), added)
 
 
 def _predictions(formula: Formula, total: str) -> list[Element]:

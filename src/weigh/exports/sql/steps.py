@@ -2,7 +2,7 @@
 
 Each step is a query over the one before. Its columns have short names that are independent of the
 user's names: k kept columns, x inputs, w weights, n number of answers, t totals, e powers,
-s levels as text, m sizes of reasons, r reasons.
+s levels as text, m sizes of reasons, r reasons, a additions of exposure and offset.
 
 The reasons of a row are the features with the largest |w|, in descending order. The reasons of a
 scorecard are the features that lose most points against the best case, as reason-code texts.
@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 
 from weigh.bins import Condition, Feature
 from weigh.evidence import BOUND, Curve
+from weigh.evidence.exposure import Known
 from weigh.exports.sql.dialects import Dialect, import_sqlglot, minus, name_column
 from weigh.formula import Formula, Term
 
@@ -106,7 +107,19 @@ def weigh_terms(formula: Formula, dialect: Dialect) -> Named:
             found[f"w{j}_{k}"] = dialect.double(tree)
     if formula.attenuation is not None:
         found["n"] = dialect.double(_count_answers(formula, read, dialect))
+    for j, column in enumerate(formula.known):
+        found[f"a{j}"] = dialect.double(_add_known(column, read[column.name], dialect))
     return found
+
+
+def _add_known(column: Known, x: Any, dialect: Dialect) -> Any:
+    """What exposure or offset add to the total; NULL for an exposure that is not positive."""
+    exp = import_sqlglot().exp
+    missing, zero = exp.Is(this=x, expression=exp.null()), dialect.number(0.0)
+    tree = exp.Case().when(missing, zero)
+    if column.role == "offset":
+        return tree.else_(x.copy())
+    return tree.when(exp.GT(this=x.copy(), expression=zero.copy()), exp.Ln(this=x.copy()))
 
 
 def inputs_by_name(formula: Formula) -> dict[str, Any]:
@@ -135,6 +148,7 @@ def total_weights(formula: Formula, dialect: Dialect) -> Named:
 def _total(formula: Formula, dialect: Dialect, k: int) -> Any:
     prior = dialect.double(dialect.number(formula.prior[k]))
     weights = [name_column(f"w{j}_{k}") for j in range(len(formula.terms))]
+    weights += [name_column(f"a{j}") for j in range(len(formula.known))]
     rule = formula.attenuation
     if rule is None:
         return add([prior, *weights])

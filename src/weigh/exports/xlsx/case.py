@@ -7,6 +7,7 @@ from typing import Any
 
 from weigh.bins import Kind
 from weigh.evidence import BOUND, Curve
+from weigh.evidence.exposure import Known
 from weigh.exports.xlsx.cells import (
     AS_OTHER,
     BIG,
@@ -29,6 +30,7 @@ SHEET = "Case"
 FIRST = 5
 ANSWER = 2
 NAMES, LEVELS, WEIGHTS = 1, 2, 3
+TINY = 1e-300  # the least exposure that a cell takes
 LONGEST = 225  # characters that a spreadsheet shows of a validation message
 
 
@@ -93,6 +95,11 @@ class Case:
         """The font of headings."""
         return import_openpyxl().styles.Font(bold=True)
 
+    @property
+    def left(self) -> Any:
+        """The alignment of numbers in a column of text."""
+        return import_openpyxl().styles.Alignment(horizontal="left")
+
     def _ask(self) -> None:
         styles = import_openpyxl().styles
         put(
@@ -108,13 +115,16 @@ class Case:
             put(self.sheet, 3, 1, f"{self.formula.costs.about}.")
         for place, head in ((1, "Question"), (ANSWER, "Answer")):
             put(self.sheet, FIRST - 1, place, head).font = self.bold
+        known = {column.name: column for column in self.formula.known}
         for j, column in enumerate(self.formula.inputs):
             put(self.sheet, FIRST + j, 1, column.name)
             cell = self.sheet.cell(FIRST + j, ANSWER)
             cell.fill = styles.PatternFill("solid", fgColor="FFF2B3")
             cell.number_format = "@" if column.kind is Kind.TEXT else "General"
             self.name(f"answer_{j + 1}", self.answers[column.name])
-            if column.is_numeric:
+            if column.name in known:
+                self._ask_known(known[column.name], cell)
+            elif column.is_numeric:
                 self._ask_number(column.name, cell)
             else:
                 self._offer(column, cell)
@@ -124,6 +134,16 @@ class Case:
         words = f"{name} is a number; leave the cell empty where it is not known."
         self._guard(cell, words, type="decimal", formula1=f"{-BIG!r}", formula2=f"{BIG!r}")
         self._note(cell, f"ISNUMBER({self.answers[name]})", NO_NUMBER)
+
+    def _ask_known(self, column: Known, cell: Any) -> None:
+        """Restrict the cell of an exposure to numbers above 0, and that of an offset to numbers."""
+        sound, least = f"ISNUMBER({self.answers[column.name]})", -BIG
+        words = f"{column.name} is an offset: a number; an empty cell means 0."
+        if column.role == "exposure":
+            words = f"{column.name} is an exposure: a number above 0; an empty cell means 1."
+            sound, least = f"IF({sound},{self.answers[column.name]}>0,FALSE)", TINY
+        self._guard(cell, words, type="decimal", formula1=f"{least!r}", formula2=f"{BIG!r}")
+        self._note(cell, sound, words.replace('"', '""'))
 
     def _offer(self, column: Input, cell: Any) -> None:
         """Add a drop-down list, which warns of other values but allows them."""
@@ -183,6 +203,20 @@ class Case:
             self._term(term, block)
             self._sides()
             self.row += 1
+        for own in self.formula.known:
+            self._add_known(own)
+            self._sides()
+            self.row += 1
+
+    def _add_known(self, column: Known) -> None:
+        """Write what exposure or offset add to the total: #N/A if it is not a valid number."""
+        cell = self.answers[column.name]
+        added = cell if column.role == "offset" else f"IF({cell}>0,LN({cell}),NA())"
+        put(self.sheet, self.row, NAMES, f"{column.name} ({column.role})")
+        shown = f'IF({cell}="",{column.neutral!r},{cell})'
+        put_formula(self.sheet, self.row, LEVELS, shown).alignment = self.left
+        weight = f'IF({cell}="",0,IF(ISNUMBER({cell}),{added},NA()))'
+        put_formula(self.sheet, self.row, WEIGHTS, weight, self.words.look)
 
     def _sides(self) -> None:
         """Write evidence for and against beside a weight, or the factor for a logarithmic link."""
