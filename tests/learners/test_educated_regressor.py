@@ -136,6 +136,48 @@ def test_without_a_penalty_a_fit_is_the_generalised_linear_model(family, rival):
     np.testing.assert_allclose(np.exp(totals), rival.fit(hot, y).predict(hot), rtol=1e-6)
 
 
+def reweighted_least_squares(D, y, power, offset):
+    """The generalised linear model with a log link as printed: a least-squares fit at a time."""
+    weights = np.zeros(D.shape[1])
+    weights[0] = np.log(y.mean()) - offset.mean()
+    for _ in range(100):
+        mean = np.exp(D @ weights + offset)
+        root = np.sqrt(mean ** (2 - power))
+        working = D @ weights + (y - mean) / mean
+        new = np.linalg.lstsq(root[:, None] * D, root * working, rcond=None)[0]
+        if np.abs(D @ (new - weights)).max() < 1e-13:
+            return np.exp(D @ new + offset)
+        weights = new
+    raise AssertionError("no convergence")
+
+
+HEAVY = 1e7
+"""Weight of each row beside which the penalty vanishes."""
+
+
+@pytest.mark.parametrize(("family", "power"), [("poisson", 1.0), ("gamma", 2.0), ("tweedie", 1.5)])
+def test_with_heavy_rows_a_fit_is_the_generalised_linear_model_of_its_levels(family, power):
+    X, _ = draw(500, seed=4)
+    random = np.random.default_rng(4)
+    years = random.uniform(0.2, 3.0, 500)
+    mean = years * np.exp(0.3 + np.sin(X["x"]) + 0.4 * (X["kind"] == "b")).to_numpy()
+    y = random.gamma(2.0, mean / 2) if family == "gamma" else random.poisson(mean).astype(float)
+    own = {"power": power} if family == "tweedie" else {}
+    model = EducatedRegressor(family=family, bins={"x": CUTS}, pairs=0, **own)
+    light = model.fit(X, y, exposure=years).predict(X, exposure=years)
+    model.fit(X, y, np.full(500, HEAVY), exposure=years)
+    expected = reweighted_least_squares(one_hot(X), y, power, np.log(years))
+    np.testing.assert_allclose(model.predict(X, exposure=years), expected, rtol=1e-7)
+    assert np.abs(light / expected - 1).max() > 1e-3  # which is what the penalty does
+
+
+def test_with_heavy_rows_a_gaussian_fit_is_least_squares():
+    X, y = draw()
+    model = EducatedRegressor(bins={"x": CUTS}, pairs=0).fit(X, y, np.full(len(y), HEAVY))
+    expected = one_hot(X) @ np.linalg.lstsq(one_hot(X), y, rcond=None)[0]
+    np.testing.assert_allclose(model.predict(X), expected, rtol=1e-8)
+
+
 def test_a_log_transformed_target_is_taken_and_its_bias_is_the_one_that_is_stated():
     """The exponential of the mean of log(y) is below the mean of y by exp(variance/2)."""
     random, n = np.random.default_rng(12), 20_000
