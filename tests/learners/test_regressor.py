@@ -466,15 +466,30 @@ def test_an_exposure_for_a_model_without_one_is_refused_by_name():
     assert error.value.parameter == "exposure"
 
 
-def test_on_spark_an_exposure_that_would_not_be_applied_is_refused(monkeypatch):
-    class Far:
-        def score(self, *given):
-            return "scored"
+def test_the_command_line_says_what_weights_do_to_the_number(tmp_path):
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame({"rooms": random.integers(1, 6, 200), "town": random.choice([*"ab"], 200)})
+    frame["price"] = 10.0 * frame["rooms"] + random.normal(0, 1, 200)
+    data, path = tmp_path / "homes.csv", tmp_path / "m.json"
+    frame.to_csv(data, index=False)
+    asked = ["fit", str(data), "--target", "price", "--learner", "boosted-regressor"]
+    found = CliRunner().invoke(main, [*asked, "-o", str(path)])
+    for told in (found, CliRunner().invoke(main, ["show", str(path)])):
+        assert "Positive weights raise the estimate" in told.stderr
+        assert "favour" not in told.stderr
 
-    monkeypatch.setattr("weigh.scoring.tables.find_far", lambda table: Far())
-    rows = [{"x": i % 3, "years": 1 + i % 2, "n": i % 4} for i in range(60)]
-    model = weigh.EducatedRegressor(family="poisson").fit(rows, "n", exposure="years")
-    for exposure in (None, "years", 2):
-        with pytest.raises(weigh.errors.ParameterError):
-            weigh.score_table(model, object(), exposure=exposure)
-    assert weigh.score_table(model, object(), exposure=1) == "scored"
+
+def test_the_command_line_compares_the_regressor_that_fit_would_choose(tmp_path):
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame({"rooms": random.integers(1, 6, 90)})
+    frame["price"] = 10.0 * frame["rooms"] + random.normal(0, 1, 90)
+    data = tmp_path / "homes.csv"
+    frame.to_csv(data, index=False)
+    asked = ["compare", str(data), "--target", "price", "--folds", "2", "--learner"]
+    short, long = (
+        CliRunner().invoke(main, [*asked, name]) for name in ("educated", "educated-regressor")
+    )
+    assert short.exit_code == 0, short.stderr
+    assert "regressors are compared" in short.stderr
+    assert "EducatedRegressor" in short.stdout
+    assert len(short.stdout.splitlines()) == len(long.stdout.splitlines())

@@ -150,8 +150,8 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
         self.random_state = random_state
 
     no_classes: ClassVar[str] = (
-        "estimates numbers, not classes; EducatedRegressor is the one whose numbers pages and "
-        "exports take, and BoostedNB takes classes"
+        "estimates numbers by a curve of its total, which pages and exports do not support; fit "
+        "EducatedRegressor instead, or BoostedNB for classes"
     )
 
     @property

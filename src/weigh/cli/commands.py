@@ -289,7 +289,8 @@ def _say_fitted(model: Any, table: Any, output: str) -> None:
     name = type(model).__name__ if inner is None else f"{type(inner).__name__}, recalibrated,"
     shape = count_of(count_rows(table), "row"), count_of(model.n_features_in_, "column")
     say(f"{name} from {' and '.join(shape)}: {output}")
-    say_class(getattr(model, "evidence_", model._learnt))
+    own = model._learnt
+    say_class(own if hasattr(own, "read_off") else getattr(model, "evidence_", own))
     hint(f"weigh show {output}")
 
 
@@ -312,6 +313,7 @@ def show(model: str, feature: str | None, every: bool, about: bool, as_json: boo
         _show_about(model, as_json)
         return
     from weigh.evidence import Evidence
+    from weigh.store import load_learnt
 
     shown = read_table_of(model)
     if feature is not None:
@@ -326,7 +328,8 @@ def show(model: str, feature: str | None, every: bool, about: bool, as_json: boo
     else:
         rows = {"max_rows": None} if every and isinstance(shown, Evidence) else {}
         click.echo(shown.to_text(terminal_width(), **rows))
-        say_class(shown)
+        own = shown if is_card(shown) else load_learnt(model)
+        say_class(own if hasattr(own, "read_off") else shown)
 
 
 def _show_about(path: str, as_json: bool) -> None:

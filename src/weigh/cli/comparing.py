@@ -78,7 +78,7 @@ def compare(
     boosted-regressor
     """
     import weigh
-    from weigh.comparison.run import by_name, family, regressors
+    from weigh.comparison.run import by_name, family
 
     known = by_name()
     for name in names:
@@ -86,9 +86,11 @@ def compare(
             raise click.UsageError(f"--learner must be one of {', '.join(known)}, not {name!r}")
     table = read_table(data, categorical, drop)
     compared = names or tuple(short for short, name in known.items() if name in family())
-    if not names and count_numbers(table, target) > MOST_CLASSES:
-        say(f"{target!r} is a number with more than {MOST_CLASSES} values: regressors are compared")
-        compared = tuple(regressors())
+    if count_numbers(table, target) > MOST_CLASSES:
+        compared = _as_regressors(names)
+        if compared != names:
+            told = f"{target!r} is a number with more than {MOST_CLASSES} values"
+            say(f"{told}: regressors are compared")
     given: dict[str, Any] = {"sample_weight": weight, "exposure": exposure}
     found = weigh.compare(table, target, _set(compared, own), cv=folds, **given)
     print_found(found, as_json)
@@ -105,6 +107,14 @@ def compare(
         for option, columns in asked:
             words += "".join(f" {option} {quote(column)}" for column in columns if column)
         hint(f"{words} {chosen} -o model.json")
+
+
+def _as_regressors(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The learners to compare on a number: all regressors by default; educated is its regressor."""
+    from weigh.comparison.run import regressors
+
+    twins = {"educated": "educated-regressor"}
+    return tuple(twins.get(name, name) for name in names) or tuple(regressors())
 
 
 @main.command()

@@ -21,9 +21,12 @@ def hint(text: str) -> None:
 
 
 def say_class(learnt: Any) -> None:
-    """Print which class positive weights favour."""
+    """Print which class positive weights favour, or what they do to an estimate."""
     from weigh.evidence import Evidence
 
+    if hasattr(learnt, "read_off"):  # numbers, read off a curve of the total
+        say("Positive weights raise the estimate, negative ones lower it.")
+        return
     if not isinstance(learnt, Evidence):
         return
     from weigh.bins import label
