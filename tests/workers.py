@@ -4,8 +4,14 @@ from pathlib import PurePosixPath
 
 from xdist.scheduler import LoadScopeScheduling
 
+TOGETHER = {
+    "browser": ("test_pages_calculator", "test_pages_report", "test_workbench"),
+    "Java": ("test_exports_pmml", "test_cli_share"),
+}
+"""Files that share a program which is slow to start."""
 FIRST = (
     "test_spark",
+    *TOGETHER["browser"],
     "test_readme",
     "test_exports_sql",
     "test_adjusted",
@@ -23,9 +29,12 @@ APART = ("test_readme",)
 
 
 def find_scope(nodeid: str) -> str:
-    """What goes to one process together: a file, or a case of a file whose cases share nothing."""
+    """What goes to one process together: the files of a program, a file, or a case on its own."""
     path = nodeid.partition("::")[0]
-    return nodeid if PurePosixPath(path).stem in APART else path
+    stem = PurePosixPath(path).stem
+    if stem in APART:
+        return nodeid
+    return next((program for program, files in TOGETHER.items() if stem in files), path)
 
 
 def find_turn(nodeid: str) -> int:
