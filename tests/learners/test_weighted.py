@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from pyarrow import csv
 from scipy.special import softmax
@@ -265,6 +265,7 @@ def test_the_fast_search_is_the_papers_search(method, n_classes, seed, step, tol
 
 @every_pair(method=METHODS, choose_on=["training", "cv"], n_classes=[2, 3])
 @settings(max_examples=6, deadline=None)
+@example(seed=292027, tol=0)  # rounding broke a tie in the last step of the longest walk
 @given(seed=SEEDS, tol=st.sampled_from([0, 1e-4, 0.01]))
 def test_no_search_ends_below_its_start_and_every_step_kept_rises(
     method, choose_on, n_classes, seed, tol

@@ -71,7 +71,7 @@ def search(
                 _climb(rows, settings, walk, _ticker(i, len(walks), walk.n_max))
     except KeyboardInterrupt:
         interrupted = True
-    paths = _rescore_ends(rows, [walk.steps for walk in begun or walks[:1]])
+    paths = _rescore_ends(rows, settings, [walk.steps for walk in begun or walks[:1]])
     best = max(range(len(paths)), key=lambda i: paths[i][-1].auc)
     tried = tuple((step, path[-1].auc) for step, path in zip(steps, paths, strict=False))
     return _path(paths[best], features, steps[best], tried, interrupted)
@@ -147,17 +147,23 @@ def _score(rows: AnyRows, weights: Sequence[Floats]) -> list[float]:
     return [rank(rows, each).auc for each in weights]
 
 
-def _rescore_ends(rows: AnyRows, walks: list[list[Step]]) -> list[list[Step]]:
+def _rescore_ends(
+    rows: AnyRows, settings: WalkSettings, walks: list[list[Step]]
+) -> list[list[Step]]:
     """Recompute the AUC at the end of each walk from its weights, as the fitted model will have it.
 
     Totals that are updated at every step collect rounding errors, which can break or create ties.
-    If a walk ends with a lower AUC than its start, only the start is kept.
+    A last step that is no improvement without them is dropped.
     """
     aucs = _score(rows, [walk[-1].weights for walk in walks])
-    ends = [replace(walk[-1], auc=auc) for walk, auc in zip(walks, aucs, strict=True)]
+    paths = [
+        [*walk[:-1], replace(walk[-1], auc=auc)] for walk, auc in zip(walks, aucs, strict=True)
+    ]
     return [
-        [*walk[:-1], end] if end.auc >= walk[0].auc else walk[:1]
-        for walk, end in zip(walks, ends, strict=True)
+        path
+        if len(path) == 1 or settings.accepts(path[-2].auc, path[-1].auc)
+        else _rescore_ends(rows, settings, [path[:-1]])[0]
+        for path in paths
     ]
 
 
