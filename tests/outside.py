@@ -111,10 +111,15 @@ def rise(total):
     return 1 / (1 + math.exp(-min(total, LARGEST)))
 
 
+def grow(total):
+    """The number of a total with a log link, which may be beyond all doubles."""
+    return math.exp(total) if total < LARGEST else math.inf
+
+
 def link_totals(link, totals):
     """Probabilities of the classes, or the estimate of a number."""
     if link in ("identity", "log"):
-        return [totals[0] if link == "identity" else math.exp(totals[0])]
+        return [totals[0] if link == "identity" else grow(totals[0])]
     if link == "logistic":
         return [rise(-totals[0]), rise(totals[0])]
     parts = [math.exp(max(t - max(totals), -LARGEST)) for t in totals]
