@@ -584,20 +584,20 @@ def test_the_points_of_a_card_are_set_in_the_browser(browser, served, tmp_path):
 
 
 @pytest.mark.system
-@pytest.mark.parametrize("width", [420, 1000, 1400])
-def test_no_number_of_a_level_is_clipped(browser, served, width):
+def test_no_number_of_a_level_is_clipped(browser, served):
     """Not even beside the arrows that a browser draws in the number that has the focus."""
     _, url = served()
-    browser.driver.set_window_size(width, 900)
-    show(browser, url)
     clipped = """
         return [...document.querySelectorAll('#levels input[type=number]')].filter(box => {
             box.focus();
             box.value = '-143.16';
             return box.scrollWidth > box.clientWidth;
         }).length"""
-    assert browser.run("return document.querySelectorAll('#levels input[type=number]').length")
-    assert browser.run(clipped) == 0
+    for width in (420, 1000, 1400):
+        browser.driver.set_window_size(width, 900)
+        show(browser, url)
+        assert browser.run("return document.querySelectorAll('#levels input[type=number]').length")
+        assert browser.run(clipped) == 0, width
 
 
 @pytest.mark.system

@@ -190,14 +190,6 @@ def test_the_demo_prints_the_evidence_a_sheet_and_what_to_type_next():
     assert "hint" not in result.stdout
 
 
-def test_the_demo_runs_as_a_module():
-    done = subprocess.run(
-        [sys.executable, "-m", "weigh", "demo"], capture_output=True, text=True, check=True
-    )
-    assert "Sex = Female" in done.stdout
-    assert "hint: weigh fit" in done.stderr
-
-
 # ---------------------------------------------------------------- fit
 
 

@@ -95,6 +95,8 @@ def wordings(*nodes):
 
 def raised(node):
     """Whether a node raises an error or calls what makes errors and warnings."""
+    if not isinstance(node, ast.Raise | ast.Call):
+        return False
     called = getattr(node, "func", None)
     name = getattr(called, "attr", getattr(called, "id", ""))
     return isinstance(node, ast.Raise) or re.search("Error$|warn|check$", name)
