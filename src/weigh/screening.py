@@ -246,17 +246,9 @@ def screen(
     features = features.without({*unread})
     favoured = pos_label if adverse is None else _find_good(features, y, pos_label, adverse)
     model = WeightOfEvidence(pos_label=favoured, **options).fit(features, y)
-    evidence = model.evidence_
-    rows = table.select(evidence.column_names)
+    evidence, rows = model.evidence_, table.select(model.evidence_.column_names)
     correlations = _correlate(model.transform(rows))
-    inflation = _inflate(correlations)
-    measured = []
-    for j, part in enumerate(evidence):
-        stability = None if later is None else _compare_halves(part, rows, later)
-        missing = _share_missing(rows.column(part.name, not part.feature.parts[0].is_numeric))
-        measured.append(
-            _measure(evidence, j, missing, correlations, float(inflation[j]), stability)
-        )
+    measured = _measure(evidence, rows, correlations, later)
     order = sorted(range(len(measured)), key=lambda j: -measured[j].information_value)
     return Screening(
         tuple(measured[j] for j in order),
@@ -323,32 +315,28 @@ def _share_missing(column: Numbers | Codes) -> float:
     return float(absent[column.codes].mean())
 
 
-def _measure(
-    evidence: Evidence,
-    j: int,
-    missing: float,
-    correlations: Floats,
-    inflation: float,
-    stability: float | None,
-) -> Column:
-    """Statistics of the j-th column."""
-    part = evidence[j]
-    tested = measure_information(part)
-    others = np.abs(correlations[j])
-    others[j] = -1.0
-    nearest = int(np.argmax(others))
-    return Column(
-        part.name,
-        tested["information_value"],
-        tested["p_value"],
-        missing,
-        float(part.share.max(initial=0.0)),
-        len(part.levels),
-        max(float(others[nearest]), 0.0),
-        evidence.names[nearest] if len(others) > 1 else "",
-        inflation,
-        stability,
-    )
+def _measure(evidence: Evidence, rows: Table, correlations: Floats, later: Any) -> list[Column]:
+    """Statistics of every column; `later` marks the rows of the later half, if there is a time."""
+    others = np.abs(correlations) - 3 * np.eye(len(correlations))  # no column is its own neighbour
+    found = []
+    for part, near, inflation in zip(evidence, others, _inflate(correlations), strict=True):
+        tested, nearest = measure_information(part), int(np.argmax(near))
+        column = rows.column(part.name, not part.feature.parts[0].is_numeric)
+        found.append(
+            Column(
+                part.name,
+                tested["information_value"],
+                tested["p_value"],
+                _share_missing(column),
+                float(part.share.max(initial=0.0)),
+                len(part.levels),
+                max(float(near[nearest]), 0.0),
+                evidence.names[nearest] if len(near) > 1 else "",
+                float(inflation),
+                None if later is None else _compare_halves(part, rows, later),
+            )
+        )
+    return found
 
 
 def _correlate(columns: Floats) -> Floats:

@@ -15,8 +15,8 @@ import numpy as np
 from sklearn.base import clone
 
 from weigh import engine
-from weigh.budget.rows import Rows
-from weigh.budget.small import Budget, Ranking, shrink
+from weigh.budget.quadratic import row_weights
+from weigh.budget.small import Budget, Ranking, Rows, shrink
 from weigh.evaluation.page import Page, Section
 from weigh.evidence import BOUND
 from weigh.folds import Mask, check_folds, read_splits
@@ -306,8 +306,7 @@ class Judge:
     @cached_property
     def weight(self) -> Floats:
         """Share of each row in the total weight."""
-        given = self.rows.sample.weight
-        weight = np.ones(len(self.whole.p)) if given is None else given
+        weight = row_weights(self.rows.sample)
         return np.asarray(weight / weight.sum())
 
     def losses(self, tried: Tried) -> Floats:

@@ -21,9 +21,8 @@ from weigh.evaluation.numbers import (
 )
 from weigh.evaluation.page import share_of
 from weigh.evaluation.show import bounded, number
-from weigh.evidence import BOUND
 from weigh.evidence.units import digits_of, spell
-from weigh.frames import Floats, Integers, Value
+from weigh.frames import Integers, Value
 from weigh.layout import Grid, View, count_of
 from weigh.metrics import COVERAGE, Scored, auc, auc_difference, calibration_line
 from weigh.metrics.numbers import Bounded, read_threshold
@@ -48,8 +47,7 @@ class ModelMeasures:
     @classmethod
     def of(cls, name: str, rows: Scored, cut_off: float, met: float | None) -> ModelMeasures:
         """Measure one model."""
-        weight, losses = _weight(rows), _losses(rows)
-        mean = paired(losses, weight, COVERAGE)
+        weight, mean = rows.weights, paired(rows.losses, rows.weights, COVERAGE)
         area, line = auc(rows), calibration_line(rows)
         return cls(
             name,
@@ -78,7 +76,7 @@ class SwapCell:
     @classmethod
     def of(cls, name: str, rows: Scored, inside: Any, numbers: Integers) -> SwapCell:
         """Make the cell of the rows marked by `inside`."""
-        weight = _weight(rows)
+        weight = rows.weights
         own = float(weight[inside].sum())
         positives = float(weight[inside & rows.positive].sum())
         return cls(name, own, Bounded.share(positives, own, COVERAGE), numbers[inside])
@@ -161,16 +159,6 @@ class Challenge(Paired):
         )
         about = f"{count_of(self.n_rows, 'row')}, {_percent(self.base_rate)} {name}"
         return self._lay_out(about, rows, swaps)
-
-
-def _losses(rows: Scored) -> Floats:
-    """Loss of each row in bits: -log2 of the probability of its class."""
-    own = np.where(rows.positive, rows.p, 1 - rows.p)
-    return np.asarray(-np.log2(np.clip(own, BOUND, 1 - BOUND)))
-
-
-def _weight(rows: Scored) -> Floats:
-    return np.ones(len(rows)) if rows.weight is None else rows.weight
 
 
 def _gap(found: Difference) -> str:
@@ -403,7 +391,7 @@ def _compare(
     old, new = (part.rows for part in found)
     assert isinstance(old, Scored)
     assert isinstance(new, Scored)
-    weight, numbers = _weight(old), np.flatnonzero(found[0].kept)
+    weight, numbers = old.weights, np.flatnonzero(found[0].kept)
     before, after = old.p > cut_off, new.p > cut_off
     sides = {
         "both": before & after,
@@ -418,7 +406,7 @@ def _compare(
         pos_label=pos_label,
         n_rows=float(weight.sum()),
         base_rate=float(np.average(old.positive, weights=weight)),
-        loss=paired(_losses(new) - _losses(old), weight, COVERAGE),
+        loss=paired(new.losses - old.losses, weight, COVERAGE),
         auc=Difference(area.value, area.error, area.low, area.high),
         cut_off=cut_off,
         swaps=tuple(SwapCell.of(name, old, inside, numbers) for name, inside in sides.items()),

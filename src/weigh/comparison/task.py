@@ -25,7 +25,6 @@ from weigh.evaluation.measures import (
     measure_many,
 )
 from weigh.evaluation.numbers import estimates_numbers, slope_of
-from weigh.evidence import BOUND
 from weigh.evidence.exposure import spread_out
 from weigh.folds import Split, check_folds, read_splits
 from weigh.frames import (
@@ -46,7 +45,7 @@ from weigh.frames import (
 from weigh.metrics import Scored
 from weigh.metrics.numbers import NAN, Bounded
 from weigh.metrics.predicted import column_of
-from weigh.metrics.scored import Labels, read_codes
+from weigh.metrics.scored import Labels, bits, read_codes
 from weigh.metrics.scores import Many
 
 
@@ -219,7 +218,7 @@ class ClassTask(HeldOut):
         own = p[np.arange(len(p)), codes]
         said = (p[:, 1] > 0.5) if two else p.argmax(axis=1)
         rows = {
-            "loss": -np.log2(np.clip(own, BOUND, 1 - BOUND)),
+            "loss": bits(own),
             "misclassification": said != codes,
             "brier": (1 - own) ** 2 if two else (p**2).sum(axis=1) - 2 * own + 1,
         }

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from weigh.budget.quadratic import moments_of, row_weights
-from weigh.budget.rows import Rows
+from weigh.budget.small import Rows
 from weigh.errors import Parameter, ParameterError
 from weigh.evidence import BOUND, Evidence
 from weigh.evidence.exposure import find_given, read_offset, spread_out

@@ -17,7 +17,6 @@ from weigh.bins import Feature, are_whole, label, quantile_cuts, sort_values
 from weigh.errors import Parameter, ParameterError
 from weigh.evaluation.measures import Options, mean_of_rows
 from weigh.evaluation.page import Section, list_few
-from weigh.evidence import BOUND
 from weigh.frames import Codes, Floats, Integers, Value, build, count_rows, key, read
 from weigh.layout import Shown
 from weigh.metrics import (
@@ -182,7 +181,7 @@ def measure_groups(
     """Measures of every group: rows with the same value of `by`, or in the same bin, in order."""
     found: list[Group | ManyGroup] = []
     for text, places in split_rows(by, name, predicted.kept, predicted.rows.weight):
-        rows = _take(predicted.rows, places)
+        rows = predicted.rows.take(places)
         if isinstance(rows, Scored):
             found.append(_measure(text, rows, question.pos_label, options))
         else:
@@ -257,13 +256,6 @@ def _is_number(value: Value) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _take(rows: Scored | Many, places: Any) -> Scored | Many:
-    weight = None if rows.weight is None else rows.weight[places]
-    if isinstance(rows, Scored):
-        return Scored(rows.positive[places], rows.p[places], weight)
-    return Many(rows.codes[places], rows.p[places], weight, rows.classes)
-
-
 def _measure(name: str, rows: Scored, pos_label: Value, options: Options) -> Group:
     groups, coverage = rows.groups, options.coverage
     rates = error_rates(rows, threshold=options.threshold)
@@ -301,15 +293,12 @@ def _note(positives: float, negatives: float, of: str) -> str:
 
 
 def _measure_many(name: str, rows: Many, coverage: float) -> ManyGroup:
-    n = len(rows.p)
-    weight = np.ones(n) if rows.weight is None else rows.weight
-    own = np.clip(rows.p[np.arange(n), rows.codes], BOUND, 1 - BOUND)
-    wrong = rows.p.argmax(axis=1) != rows.codes
-    total, loss = float(weight.sum()), mean_of_rows(-np.log2(own), weight, coverage)
+    weight, wrong = rows.weights, rows.said != rows.codes
+    total, loss = float(weight.sum()), mean_of_rows(rows.losses, weight, coverage)
     few = total < LEAST
     return ManyGroup(
         name=name,
-        n_rows=n,
+        n_rows=len(rows),
         weight=total,
         loss=Bounded(loss.value) if few else loss,
         misclassification=Bounded.share(float(weight @ wrong), total, coverage),
@@ -331,4 +320,4 @@ def _said(rows: Scored | Many) -> Any:
     if isinstance(rows, Scored):
         return rows.p
     names = np.array([label(value) for value in rows.classes])
-    return names[rows.p.argmax(axis=1)]
+    return names[rows.said]

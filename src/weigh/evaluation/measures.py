@@ -337,18 +337,15 @@ class ManyMeasures:
 
 def measure_many(rows: Many, coverage: float) -> ManyMeasures:
     """Every measure of probabilities of more than two classes."""
-    n, k = len(rows.p), len(rows.classes)
-    weight = np.ones(n) if rows.weight is None else rows.weight
-    own = rows.p[np.arange(n), rows.codes]
-    said = rows.p.argmax(axis=1)
-    places = rows.codes * k + said
-    confusion = np.bincount(places, weight, k * k).astype(np.float64).reshape(k, k)
+    k, weight = len(rows.classes), rows.weights
+    cells = np.bincount(rows.codes * k + rows.said, weight, k * k)
+    confusion = cells.astype(np.float64).reshape(k, k)
     wrong, total = float(confusion.sum() - np.trace(confusion)), float(confusion.sum())
-    squares = (rows.p**2).sum(axis=1) - 2 * own + 1
+    squares = (rows.p**2).sum(axis=1) - 2 * rows.own + 1
     return ManyMeasures(
-        n_rows=n,
+        n_rows=len(rows),
         weight=total,
-        loss=mean_of_rows(-np.log2(np.clip(own, BOUND, 1 - BOUND)), weight, coverage),
+        loss=mean_of_rows(rows.losses, weight, coverage),
         base_loss=entropy(confusion.sum(axis=1)),
         misclassification=Bounded.share(wrong, total, coverage),
         brier=mean_of_rows(squares, weight, coverage),
@@ -375,7 +372,7 @@ def mean_of_rows(values: Floats, weight: Floats, coverage: float) -> Bounded:
 
 
 def _measure_class(rows: Many, c: int, confusion: Floats, coverage: float) -> ClassMeasures:
-    scored = Scored(rows.codes == c, rows.p[:, c], rows.weight)
+    scored = rows.against_rest(c)
     table, groups = reliability_table(scored), scored.groups
     return ClassMeasures(
         label=rows.classes[c],

@@ -143,13 +143,12 @@ def auc_difference(
         return AUCDifference(np.nan, np.nan, np.nan, np.nan, np.nan, coverage)
     one, other = Ranks.of(a.groups), Ranks.of(b.groups)
     value, variance = one.value - other.value, 0.0
-    weight = np.ones(len(a)) if a.weight is None else a.weight
     for rows, mine, theirs in (
         (a.positive, one.positive[a.place], other.positive[b.place]),
         (~a.positive, one.negative[a.place], other.negative[b.place]),
     ):
         gap = (mine - theirs)[rows]
-        variance += _covariance(weight[rows], gap, gap, value, value)
+        variance += _covariance(a.weights[rows], gap, gap, value, value)
     error = float(np.sqrt(variance))
     reach = normal_quantile(coverage) * error
     p_value = 2 * float(ndtr(-abs(value) / error)) if error > 0 else np.nan
@@ -157,8 +156,7 @@ def auc_difference(
 
 
 def _check_same_rows(a: Scored, b: Scored) -> None:
-    ones = [np.ones(len(rows)) if rows.weight is None else rows.weight for rows in (a, b)]
-    if not (np.array_equal(a.positive, b.positive) and np.array_equal(ones[0], ones[1])):
+    if not (np.array_equal(a.positive, b.positive) and np.array_equal(a.weights, b.weights)):
         raise ValueError("the two models must be scored on the same rows, in the same order")
 
 

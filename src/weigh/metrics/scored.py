@@ -17,6 +17,11 @@ from weigh.metrics.numbers import check_size, read_matrix
 Flags = NDArray[np.bool_]
 
 
+def bits(p: Floats) -> Floats:
+    """Loss in bits of rows whose true class has probability p, kept within [1e-10, 1 - 1e-10]."""
+    return np.asarray(-np.log2(np.clip(p, BOUND, 1 - BOUND)))
+
+
 @dataclass(frozen=True, eq=False)
 class Groups:
     """Distinct probabilities in ascending order, and the weight of each class at each of them.
@@ -119,6 +124,21 @@ class Scored:
     def __len__(self) -> int:
         return len(self.p)
 
+    def take(self, rows: Integers) -> Scored:
+        """Some of the rows."""
+        weight = None if self.weight is None else self.weight[rows]
+        return Scored(self.positive[rows], self.p[rows], weight)
+
+    @property
+    def weights(self) -> Floats:
+        """Weight of each row."""
+        return np.ones(len(self)) if self.weight is None else self.weight
+
+    @property
+    def losses(self) -> Floats:
+        """Loss of each row in bits."""
+        return bits(np.where(self.positive, self.p, 1 - self.p))
+
     @cached_property
     def _order(self) -> Integers:
         return np.argsort(self.p)
@@ -133,7 +153,7 @@ class Scored:
     def groups(self) -> Groups:
         """Distinct probabilities, with the weight of each class."""
         by = self._order
-        weight = np.ones(len(self)) if self.weight is None else self.weight[by]
+        weight = self.weights[by]
         positives = np.where(self.positive[by], weight, 0.0)
         parts = [np.add.reduceat(part, self._starts) for part in (positives, weight - positives)]
         return Groups(self.p[by[self._starts]], *parts)

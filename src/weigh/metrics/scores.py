@@ -10,7 +10,15 @@ import numpy as np
 from weigh.evidence import BOUND
 from weigh.frames import Floats, Integers
 from weigh.metrics.numbers import NAN, read_matrix, read_threshold
-from weigh.metrics.scored import Groups, Labels, Scored, check_probabilities, read_codes, shape_of
+from weigh.metrics.scored import (
+    Groups,
+    Labels,
+    Scored,
+    bits,
+    check_probabilities,
+    read_codes,
+    shape_of,
+)
 
 
 def is_wide(y_prob: Any) -> bool:
@@ -57,6 +65,38 @@ class Many:
                 "the probabilities of a row must add up to 1; divide them by their sum"
             )
         return cls(find(true, known), p[true.kept], true.weight, known)
+
+    def __len__(self) -> int:
+        return len(self.p)
+
+    def take(self, rows: Integers) -> Many:
+        """Some of the rows."""
+        weight = None if self.weight is None else self.weight[rows]
+        return Many(self.codes[rows], self.p[rows], weight, self.classes)
+
+    def against_rest(self, c: int) -> Scored:
+        """One class against the rest."""
+        return Scored(self.codes == c, self.p[:, c], self.weight)
+
+    @property
+    def weights(self) -> Floats:
+        """Weight of each row."""
+        return np.ones(len(self)) if self.weight is None else self.weight
+
+    @property
+    def own(self) -> Floats:
+        """Probability of each row's true class."""
+        return np.asarray(self.p[np.arange(len(self)), self.codes])
+
+    @property
+    def losses(self) -> Floats:
+        """Loss of each row in bits."""
+        return bits(self.own)
+
+    @property
+    def said(self) -> Integers:
+        """Most probable class of each row; the first one in a tie."""
+        return np.asarray(self.p.argmax(axis=1))
 
 
 def read_classes(labels: Any) -> list[Any]:
@@ -118,8 +158,7 @@ def loss_bits(
         return float(-nats / (groups.n * np.log(2)))
     refuse(pos_label is not None, "pos_label", pos_label)
     many = Many.read(y_true, y_prob, labels, sample_weight)
-    own = np.clip(many.p[np.arange(len(many.p)), many.codes], BOUND, 1 - BOUND)
-    return float(np.average(-np.log2(own), weights=many.weight))
+    return float(np.average(many.losses, weights=many.weight))
 
 
 def misclassification_rate(
@@ -156,7 +195,7 @@ def misclassification_rate(
     refuse(pos_label is not None, "pos_label", pos_label)
     refuse(read_threshold(threshold) != 0.5, "threshold", threshold)
     many = Many.read(y_true, y_prob, labels, sample_weight)
-    return float(np.average(many.p.argmax(axis=1) != many.codes, weights=many.weight))
+    return float(np.average(many.said != many.codes, weights=many.weight))
 
 
 def brier(
