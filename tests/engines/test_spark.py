@@ -173,15 +173,20 @@ def test_a_pass_over_levels_sums_as_it_does_in_memory(spark):
         far.deal([([0], [1])], None)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_exponents_on_a_cluster_are_those_of_a_scan(spark, tmp_path, n_classes):
+@pytest.mark.parametrize(("n_classes", "rounded"), [(2, 1e-10), (3, 1e-7)])
+def test_exponents_on_a_cluster_are_those_of_a_scan(spark, tmp_path, n_classes, rounded):
+    """But for the order in which partial sums arrive.
+
+    It moves a gradient of 1,500 rows by about 2e-12, and exponents by that over the least
+    eigenvalue of the Hessian: 0.4 with two classes, 2e-5 with three.
+    """
     table = make(n_classes=n_classes).drop(columns=["w", "many"])
     path = tmp_path / "rows.parquet"
     parquet.write_table(pa.Table.from_pandas(table, preserve_index=False), path)
     tables = (send(spark, table), weigh.scan(path), table)
     there, scanned, here = (weigh.AdjustedNB(norm=None).fit(X, "y") for X in tables)
     assert there.evidence_.features == here.evidence_.features
-    assert there.exponents_ == pytest.approx(scanned.exponents_, abs=1e-10)
+    assert there.exponents_ == pytest.approx(scanned.exponents_, abs=rounded)
     # the loss is flat at its least: exponents agree to the root of what the loss does
     assert there.exponents_ == pytest.approx(here.exponents_, abs=1e-5)
     assert there.loss_ == pytest.approx(here.loss_, rel=1e-9)
