@@ -5,14 +5,16 @@
 writes docs/blanks.md: answers of hold-out rows are blanked at random, and predicted by `EducatedNB`
 with tables of mean zero (before), by `EducatedNB` as it is (after), and by a recalibrated
 `EvidenceNB(missing="skip")`. With `--sets` nothing is written but the figures, to the terminal.
+With `--cache DIR` each set is measured once and kept there, so that a run can go on where it ended.
 """
 
 from __future__ import annotations
 
 import argparse
+import pickle
 import sys
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -83,8 +85,9 @@ class Result:
 
 
 def with_mean_zero(evidence: Evidence) -> Evidence:
-    """The same totals of complete rows from tables of mean zero: the gauge that was before."""
-    return shift(evidence, np.array([table.share @ table.by_class for table in evidence]))
+    """The same totals of complete rows from tables of mean zero, without a factor."""
+    plain = replace(evidence, attenuation=None)
+    return shift(plain, np.array([table.share @ table.by_class for table in evidence]))
 
 
 def measure(problem: Problem) -> Result:
@@ -203,9 +206,9 @@ at random, and are then predicted:
 
 - **before**: by `EducatedNB` with tables of mean zero, whose prior is the mean total. Blank answers
   weigh nothing.
-- **after**: by `EducatedNB` as it is. The totals of complete rows are the same; the tables are
-  shifted so that an answer that is not known weighs zero
-  ([how](educated.md#answers-that-are-not-known)).
+- **after**: by `EducatedNB` as it is. The totals of complete rows are the same. The tables are
+  shifted so that an answer that is not known weighs zero, and the weights of incomplete rows are
+  multiplied by a factor ([how](educated.md#answers-that-are-not-known)).
 - **naive**: by `RecalibratedClassifier(EvidenceNB(missing="skip"))`.
 
 ## Loss in bits
@@ -218,8 +221,7 @@ at random, and are then predicted:
 
 ## Calibration slope
 
-1 is right. Below 1 predictions are too extreme, above 1 not extreme enough. A shift of the tables
-cannot change it much.
+1 is right. Below 1 predictions are too extreme, above 1 not extreme enough.
 
 {slope}
 
@@ -248,15 +250,29 @@ def write_page(results: list[Result]) -> str:
     )
 
 
+def recall(name: str, cache: Path | None) -> Result:
+    """Measure a set, or read its result from the folder."""
+    kept = None if cache is None else cache / f"{name}.pickle"
+    if kept is not None and kept.exists():
+        found: Result = pickle.loads(kept.read_bytes())
+        return found
+    result = measure(prepare(name))
+    if kept is not None:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_bytes(pickle.dumps(result))
+    return result
+
+
 def main() -> None:
     words = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     words.add_argument("--sets", nargs="+", choices=SETS)
+    words.add_argument("--cache", type=Path)
     asked = words.parse_args()
     warnings.simplefilter("ignore")  # what recalibration says of small sets
     results = []
     with hold_to_one_thread():
         for name in asked.sets or SETS:
-            results.append(measure(prepare(name)))
+            results.append(recall(name, asked.cache))
             print(name, file=sys.stderr, flush=True)
     page = write_page(results)
     if asked.sets:

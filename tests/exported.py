@@ -1,6 +1,7 @@
 """Models to export: every learner on one table, and generated ones with nasty names and levels."""
 
 from functools import cache
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -135,6 +136,23 @@ def _recalibrated(method):
     return weigh.RecalibratedClassifier(weigh.EvidenceNB(**SHARED), method=method, random_state=0)
 
 
+class Incomplete:
+    """EducatedNB that keeps the factor of incomplete rows, whatever it gains."""
+
+    def __init__(self, **parameters):
+        self.parameters = parameters
+
+    def set_params(self, **parameters):
+        self.parameters |= parameters
+        return self
+
+    def fit(self, X, y):
+        with patch("weigh.educated.attenuation.LEAST_GAIN", -np.inf):
+            model = weigh.EducatedNB(**self.parameters).fit(X, y)
+        assert model.evidence_.attenuation.form == "known"
+        return model
+
+
 LEARNERS = {
     "evidence": lambda: weigh.EvidenceNB(**SHARED),
     "crosses": lambda: weigh.EvidenceNB(
@@ -153,6 +171,7 @@ LEARNERS = {
     "weighted": lambda: weigh.WeightedNB(method="gain_ratio", **SHARED),
     "boosted": lambda: weigh.BoostedNB(n_rounds=3, **SHARED),
     "educated": lambda: weigh.EducatedNB(pairs=[("age", "job"), ("smokes", "ward")], **SHARED),
+    "incomplete": lambda: Incomplete(pairs=[("age", "job"), ("smokes", "ward")], **SHARED),
     "root": lambda: weigh.PerplexedNB(missing="skip", attenuation=2.0, **SHARED),
     "geometric": lambda: weigh.PerplexedNB(
         missing="skip", attenuation=2.0, form="geometric", **SHARED
@@ -172,9 +191,9 @@ LEARNERS = {
     "factors": lambda: weigh.EducatedRegressor(family="poisson", missing="skip", **SHARED),
 }
 NUMBERS = ("amounts", "factors")
-FINE = ("educated", *NUMBERS)
+FINE = ("educated", "incomplete", *NUMBERS)
 """Those that cut numbers into 20 intervals and more, unless told otherwise."""
-ATTENUATED = ("root", "geometric", "asked root", "calm softmax")
+ATTENUATED = ("incomplete", "root", "geometric", "asked root", "calm softmax")
 MANY = ("asked softmax", "softmax", "one against the rest", "calm softmax")
 
 

@@ -73,6 +73,12 @@ def add_weights(evidence, row):
     rule, prior = evidence.get("attenuation"), evidence["prior"]
     if rule is None:
         return [p + t for p, t in zip(prior, sums, strict=True)]
+    if rule["form"] == "known":
+        lacking = [f["name"] for f in evidence["features"] if find_place(f, row) is None]
+        unknown = sum(rule["shares"][name] for name in lacking)
+        share = (1 + rule["k"] * unknown) ** -0.5
+        totals = [p + share * t for p, t in zip(prior, sums, strict=True)]
+        return [t + s for t, s in zip(totals, rule["shift"], strict=True)]
     n = sum(has_answer(feature, row) for feature in evidence["features"])
     if rule["form"] == "root":
         share = min(1.0, rule["k"] / (n + 1))

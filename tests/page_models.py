@@ -2,6 +2,7 @@
 
 import numpy as np
 import pyarrow as pa
+from tests.exported import Incomplete
 
 import weigh
 
@@ -59,6 +60,7 @@ LEARNERS = {
     "geometric": weigh.PerplexedNB(attenuation=2, missing="skip", form="geometric"),
     "educated": weigh.EducatedNB(pairs=0, random_state=0, special_values=CODES),
     "pairs": weigh.EducatedNB(pairs=[("colour", "age"), ("age", "income")], missing="skip"),
+    "incomplete": Incomplete(pairs=[("colour", "age")], special_values=CODES),
     "spline": weigh.RecalibratedClassifier(weigh.EvidenceNB(), random_state=0),
     "sigmoid": weigh.RecalibratedClassifier(weigh.EvidenceNB(), method="sigmoid", random_state=0),
     "isotonic": weigh.RecalibratedClassifier(weigh.EvidenceNB(), method="isotonic", random_state=0),

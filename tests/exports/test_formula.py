@@ -154,8 +154,8 @@ def test_a_formula_adds_up_to_the_totals_of_its_model(name):
     formula = Formula.of(model)
     python = checks.wanted(model, checks.visit(formula))
     for row, wanted in zip(python.rows, python.totals, strict=True):
-        sums, n = np.zeros(len(formula.prior)), 0
-        for term in formula.terms:
+        sums, n, unknown = np.zeros(len(formula.prior)), 0, sum(formula.not_known)
+        for term, share in zip(formula.terms, formula.not_known or formula.terms, strict=True):
             asks = [ask for c in term.columns for ask in c.asked]
             at = [first_that_holds(ask.feature, row[ask.feature.name]) for ask in asks]
             if not all(place in ask.places for place, ask in zip(at, asks, strict=True)):
@@ -164,10 +164,13 @@ def test_a_formula_adds_up_to_the_totals_of_its_model(name):
             n += all(row[c.name] is not None or not c.skip_missing for c in term.columns)
             if places in term.places:
                 sums = sums + term.weights[term.places.index(places)]
+                unknown -= share if formula.not_known else 0.0
         prior, rule = np.array(formula.prior), formula.attenuation
         totals = prior + sums
         if rule is not None:
             e = rule.k / max(n + (rule.form == "root"), rule.k)
+            if rule.form == "known":
+                e = 1 / np.sqrt(1 + rule.k * unknown)
             both = totals * e if rule.form == "root" else prior + sums * e
             totals = both + rule.shift
         if formula.curve is not None:

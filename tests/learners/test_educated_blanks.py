@@ -18,7 +18,8 @@ from sklearn.datasets import load_iris
 
 import weigh
 from weigh import NOT_KNOWN, EducatedNB
-from weigh.educated.blanks import LOOSE, Masks, base_totals, settle
+from weigh.educated.attenuation import WIDE
+from weigh.educated.blanks import LOOSE, Masks, base_totals, zero_not_known
 from weigh.engine import Block, CodedRows
 from weigh.evidence import weigh_tally
 from weigh.frames import label_sample, read
@@ -44,9 +45,10 @@ def draw_frame(seed, n_rows=200, n_classes=2):
 
 
 def unsettled(monkeypatch, *arguments, **parameters):
-    """The same fit before the gauge: tables of mean zero."""
+    """The same fit before the gauge and without a factor: tables of mean zero."""
     with monkeypatch.context() as patch:
-        patch.setattr("weigh.educated.learner.settle", lambda evidence, *_: (evidence, [0]))
+        patch.setattr("weigh.educated.attenuation.LEAST_GAIN", np.inf)
+        patch.setattr("weigh.educated.learner.zero_not_known", lambda evidence, *_: (evidence, [0]))
         return EducatedNB(**parameters).fit(*arguments)
 
 
@@ -128,6 +130,7 @@ def test_not_known_weighs_what_loses_least_over_all_ways_to_blank_a_row(
     rows = np.random.default_rng(4).integers(1, 4, len(y)).astype(float)
     asked = {"bins": 4, "random_state": 0, "pairs": pairs}
     before = unsettled(monkeypatch, X, y, rows, **asked)
+    monkeypatch.setattr("weigh.educated.attenuation.LEAST_GAIN", np.inf)  # it would move u again
     after = EducatedNB(**asked).fit(X, y, rows)
     found = np.array(
         [
@@ -150,6 +153,105 @@ def test_not_known_weighs_what_loses_least_over_all_ways_to_blank_a_row(
     )
     assert loss(found.ravel()) <= best.fun + 1e-6
     assert loss(found.ravel()) < loss(np.zeros(found.size)) - 0.1
+
+
+# ---------------------------------------------------------------- the factor of incomplete rows
+
+
+def literal_factored_loss(changes, evidence, X, y):
+    """The loss of all rows blanked in all ways, at changed u and ln(1 + k), by hand."""
+    (*u, log), n = changes, X.shape[1]
+    C = evidence.contributions(read(X))[:, :, 0] - u
+    v = np.array([t.share @ t.centred[:, 0] ** 2 for t in evidence])
+    shares = dict.fromkeys(X.columns, 0.0)
+    for table, own in zip(evidence, v, strict=True):
+        for part in table.feature.parts:
+            shares[part.name] += own / len(table.feature.parts) / v.sum()
+    total = 0.0
+    for mask in product((False, True), repeat=n):
+        blank = {name for name, gone in zip(X.columns, mask, strict=True) if gone}
+        known = [not blank & {p.name for p in t.feature.parts} for t in evidence]
+        e = (1 + np.expm1(log) * sum(shares[name] for name in blank)) ** -0.5
+        totals = evidence.prior + e * C[:, known].sum(axis=1)
+        losses = np.logaddexp(0, np.where(y == 1, -totals, totals))
+        total += losses.sum() / ((n + 1) * comb(n, sum(mask)))
+    return total + 0.5 * (np.square(u) / (LOOSE**2 * v)).sum() + 0.5 * (log / WIDE) ** 2
+
+
+@pytest.mark.parametrize("pairs", [0, 2])
+def test_the_factor_of_incomplete_rows_loses_least_over_all_ways_to_blank_a_row(pairs, monkeypatch):
+    X, y = draw_frame(4, 150)
+    X = X.fillna(0.0).assign(again=X["x"])  # known answers also say what others would
+    asked = {"bins": 4, "pairs": pairs}
+    monkeypatch.setattr("weigh.educated.attenuation.LEAST_GAIN", np.inf)
+    before = EducatedNB(**asked).fit(X, y).evidence_
+    monkeypatch.setattr("weigh.educated.attenuation.LEAST_GAIN", -np.inf)
+    after = EducatedNB(**asked).fit(X, y).evidence_
+    rule = after.attenuation
+    moved = [(b.by_class - a.by_class)[0, 0] for a, b in zip(after, before, strict=True)]
+    assert sum(moved) == pytest.approx(0, abs=1e-9)
+    assert sum(rule.shares.values()) == pytest.approx(1)
+    best = minimize(
+        lambda changes: literal_factored_loss(changes, before, X, y),
+        np.zeros(len(moved) + 1),
+        constraints={"type": "eq", "fun": lambda changes: changes[:-1].sum()},
+        options={"maxiter": 200, "ftol": 1e-12},
+        method="SLSQP",
+    )
+    found = literal_factored_loss([*moved, np.log1p(rule.k)], before, X, y)
+    assert found == pytest.approx(best.fun, abs=1e-4)
+    assert rule.k == pytest.approx(np.expm1(best.x[-1]), rel=0.01)
+
+
+def test_with_many_tables_the_factor_is_fitted_after_the_weights_of_not_known(monkeypatch):
+    X, y = draw_separable()
+    together = EducatedNB(pairs=0).fit(X, y).evidence_
+    monkeypatch.setattr("weigh.educated.attenuation.LOOPS", 6)
+    alone = EducatedNB(pairs=0).fit(X, y).evidence_
+    assert alone.attenuation.k == pytest.approx(together.attenuation.k, rel=0.3)
+    monkeypatch.setattr("weigh.educated.attenuation.LEAST_GAIN", np.inf)
+    for mine, other in zip(alone, EducatedNB(pairs=0).fit(X, y).evidence_, strict=True):
+        np.testing.assert_array_equal(mine.weights, other.weights)
+
+
+def draw_separable(n_rows=600, seed=0):
+    """The class follows from the sum of seven signs, so weights are large."""
+    X = np.random.default_rng(seed).choice([-1, 1], (n_rows, 7))
+    return pd.DataFrame(X, columns=[*"abcdefg"]).astype(str), (X.sum(axis=1) > 0).astype(int)
+
+
+def test_incomplete_rows_of_separable_classes_are_calibrated_and_complete_ones_stay(monkeypatch):
+    X, y = draw_separable()
+    new, truth = draw_separable(4000, seed=1)
+    model = EducatedNB(pairs=0).fit(X, y)
+    monkeypatch.setattr("weigh.educated.attenuation.LEAST_GAIN", np.inf)
+    plain = EducatedNB(pairs=0).fit(X, y)
+    np.testing.assert_allclose(
+        model.decision_function(new), plain.decision_function(new), rtol=1e-9
+    )
+    where = np.random.default_rng(2).random(new.shape) < 0.5
+    log_odds, was = (m.decision_function(weigh.blank(new, where)) for m in (model, plain))
+    sign = 2 * truth - 1
+    loss, before = (np.logaddexp(0, -sign * t).mean() for t in (log_odds, was))
+    assert loss < 0.5 * before
+    assert loss < np.log(2)
+    slope = minimize(lambda b: np.logaddexp(0, -sign * b[0] * log_odds).sum(), [1.0]).x[0]
+    assert 0.75 < slope < 1.25
+
+
+def test_the_weights_of_an_incomplete_row_add_up_after_the_factor():
+    X, y = draw_separable()
+    model = EducatedNB(pairs=0).fit(X, y)
+    sheet = model.balance_sheet({"a": "1", "b": "1", "c": "-1"})
+    factor = sheet.attenuation.exponent
+    assert factor < 0.5
+    items = sum(item.weight for item in sheet.items)
+    assert sheet.total == pytest.approx(sheet.prior + factor * items)
+    assert "Share of the evidence not known" in str(sheet)
+    assert "Factor of the weights" in str(sheet)
+    whole = model.balance_sheet(dict.fromkeys(X, "1"))
+    assert whole.attenuation.exponent == 1
+    assert "Factor of the weights" not in str(whole)
 
 
 @LIGHT
@@ -221,7 +323,7 @@ def test_blocks_of_rows_add_up_to_the_same_weights_of_not_known(monkeypatch):
             return Halves([c[part] for c in self.codes], self.labels[part])
 
     halves = Halves(rows.codes, rows.labels)
-    (one, _), (two, _) = (settle(naive, part, features) for part in (rows, halves))
+    (one, _), (two, _) = (zero_not_known(naive, part, features) for part in (rows, halves))
     for a, b in zip(one, two, strict=True):
         np.testing.assert_allclose(a.by_class, b.by_class, atol=1e-9)
 

@@ -127,12 +127,8 @@ class Blanked:
         numbers, slopes = np.zeros(2), np.zeros((n_tables, n_totals))
         each = 1 if self.u.size > JOINT else n_totals  # totals that share a Hessian
         bends = np.zeros((n_totals // each, each, n_tables, each, n_tables))
-        places, padded, none = self.design.place(block), self.design.pad(self.weights), self._none
         labels, weight = self.target.labels(block), weigh_rows(block)
-        for share, columns in self.masks.draw(block):
-            blank = np.array([columns[[*use]].any(axis=0) for use in self.uses])
-            totals = np.tile(padded[0], (len(block), 1))
-            kernels.add_known(places, padded, none, self.u, blank, totals)
+        for share, blank, totals in self.draw(block):
             found = self.target.moments(totals, labels, share * weight)
             numbers += found.loss, np.abs(found.slope).sum()
             if found.probability is None and n_tables <= LOOPS:
@@ -144,10 +140,21 @@ class Blanked:
             if found.probability is None:
                 bends[0, 0, :, 0] += (ones * found.curvature[:, 0]) @ ones.T
             else:
-                self._bend(ones, share * weight, found.probability, bends)
+                self._add_hessian(ones, share * weight, found.probability, bends)
         return Sums((numbers, slopes, bends))
 
-    def _bend(self, blank: Floats, weight: Floats, p: Floats, bends: Floats) -> None:
+    def draw(self, block: Block) -> Iterator[tuple[float, Integers, Floats]]:
+        """Yield sets of blanks: the share of each, which tables it blanks, and the rows' totals."""
+        from weigh.educated import kernels
+
+        places, padded, none = self.design.place(block), self.design.pad(self.weights), self._none
+        for share, columns in self.masks.draw(block):
+            blank = np.logical_or.reduce([columns[own] for own in self._columns])
+            totals = np.tile(padded[0], (len(block), 1))
+            kernels.add_known(places, padded, none, self.u, blank, totals)
+            yield share, blank, totals
+
+    def _add_hessian(self, blank: Floats, weight: Floats, p: Floats, bends: Floats) -> None:
         """Add the Hessian of several classes: joint, or of each class alone if there are many."""
         each = bends.shape[1]
         for k in range(p.shape[1]):
@@ -160,12 +167,18 @@ class Blanked:
                     group[other, :, own] += block.T
 
     @cached_property
+    def _columns(self) -> tuple[list[int], ...]:
+        """The first column of each table, then the second, ...; a shorter list repeats its last."""
+        most = max(map(len, self.uses))
+        return tuple([use[min(i, len(use) - 1)] for use in self.uses] for i in range(most))
+
+    @cached_property
     def _none(self) -> Integers:
         """The place for no level in each table, which is treated as blanked."""
         return np.array(self.design.starts[:-1])
 
 
-def settle(
+def zero_not_known(
     evidence: Evidence,
     rows: Coded,
     coded: Sequence[Feature | Cross],
@@ -195,7 +208,7 @@ def settle(
             u=everything.u[:, own],
         )
         before = rows.n_passes
-        found.append(_find(start, rows, _variances(evidence, own), goal[own]))
+        found.append(_find(start, rows, table_variances(evidence, own), goal[own]))
         passes.append(rows.n_passes - before)
     u = np.hstack(found)
     if evidence.link == "softmax":
@@ -251,7 +264,7 @@ def _part(feature: Feature | Cross, place: int, coded: Sequence[Feature | Cross]
     return Source((place,), np.append(coarse_levels(fine, feature), n), n)
 
 
-def _variances(evidence: Evidence, own: Integers) -> Floats:
+def table_variances(evidence: Evidence, own: Integers) -> Floats:
     """The variance of each table's weights over the training rows, averaged over totals."""
     squares = (t.share @ (t.centred[:, own] ** 2).mean(axis=1) for t in evidence)
     return np.array([*squares])
@@ -310,7 +323,7 @@ class _Look:
         n_free, n_totals = self.gradient.shape
         slopes = self.gradient.T.reshape(len(self.hessians), -1)
         sums: Floats = np.repeat(np.eye(n_totals // len(slopes)), n_free, axis=0)
-        steps = [_step_along(*both, sums) for both in zip(self.hessians, slopes, strict=True)]
+        steps = [step_along(*both, sums) for both in zip(self.hessians, slopes, strict=True)]
         return np.ascontiguousarray(np.reshape(steps, (n_totals, n_free)).T)
 
     @property
@@ -326,7 +339,7 @@ class _Look:
         return _Look.at(replace(self.asked, u=u), self.rows, self.first, self.pull, self.free)
 
 
-def _step_along(hessian: Floats, slope: Floats, sums: Floats) -> Floats:
+def step_along(hessian: Floats, slope: Floats, sums: Floats) -> Floats:
     """The Newton step under the constraint that `sums.T @ step` is zero."""
     solved = np.linalg.solve(hessian, np.column_stack([slope, sums]))
     own, held = solved[:, 0], solved[:, 1:]

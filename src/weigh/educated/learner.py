@@ -13,7 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 from weigh import engine
 from weigh.base import EvidenceClassifier
 from weigh.bins import Cross
-from weigh.educated.blanks import settle
+from weigh.educated.attenuation import attenuate_incomplete
+from weigh.educated.blanks import zero_not_known
 from weigh.educated.design import Target
 from weigh.educated.fit import Fit, fit_task
 from weigh.educated.tables import evidence_of
@@ -176,7 +177,8 @@ class EducatedNB(EvidenceClassifier):
         tally = self._tally(sample)
         rate = self._class_rate(tally.classes)
         orders = read_orders(self.monotonic_cst, tally, sample.table.names)
-        rows = engine.code_rows(sample, [counts.feature for counts in tally.tables])
+        features = [counts.feature for counts in tally.tables]
+        rows = engine.code_rows(sample, features)
         target = Target(tally.class_counts)
         task = Task(rows, tally.tables, target, orders, self._wish(sample))
         each = len(tally.classes) > 2 and self.multiclass == "ovr"
@@ -185,7 +187,10 @@ class EducatedNB(EvidenceClassifier):
             counts = tally.tables if each else fits[0].counts
             naive = weigh_tally(tally, self.smoothing)
             evidence = evidence_of(naive, counts, fits, self._fine(sample.table))
-            evidence, passes = settle(evidence, rows, [c.feature for c in tally.tables])
+            evidence, passes = zero_not_known(evidence, rows, features)
+            if evidence.link == "logistic":
+                evidence, more = attenuate_incomplete(evidence, rows, features)
+                passes = [passes[0] + more]
             self.n_passes_ = self.n_passes_ + (np.array(passes) if each else passes[0])
         return evidence if rate is None else evidence.with_prior(rate)
 

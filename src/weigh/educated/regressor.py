@@ -13,7 +13,7 @@ from sklearn.metrics import r2_score
 
 from weigh import engine
 from weigh.base import TableEstimator, warn_columns
-from weigh.educated.blanks import settle
+from weigh.educated.blanks import zero_not_known
 from weigh.educated.fit import Fit, fit_task
 from weigh.educated.intervals import check_stated, error_quantiles, row_interval
 from weigh.educated.learner import Pair, check_pairs, found_pairs, warn_light_rows, wish_for
@@ -224,7 +224,7 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
             evidence = self._merge_intervals(sample, fit, seen.target)
             block, known = Block(rows.codes, rows.labels, rows.weight), evidence.covariance
             self.error_quantiles_ = error_quantiles(fit, block, known is not None)
-            evidence, passes = settle(evidence, rows, features, seen.target)
+            evidence, passes = zero_not_known(evidence, rows, features, seen.target)
         self._state(fit, seen.unit, fit.n_passes + passes[0])
         self._name(sample.table.names, sample.table.named)
         evidence = in_unit(evidence, seen.unit)

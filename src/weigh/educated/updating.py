@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from weigh import engine
 from weigh.base import read_sample
 from weigh.bins import Binning, Cross, Feature
-from weigh.educated.blanks import settle
+from weigh.educated.blanks import zero_not_known
 from weigh.educated.design import Target
 from weigh.educated.learner import EducatedNB, fit_and_warn
 from weigh.educated.loo import SEPARABLE
@@ -147,7 +147,9 @@ def _fit(
     with engine.one_blas_thread():
         fit = fit_and_warn(task)
         evidence = evidence_of(weigh_tally(tally, model.smoothing), tally.tables, [fit], ())
-        evidence, passes = settle(evidence, Beside(rows, known.blanks), coded)  # type: ignore[arg-type]
+        evidence, passes = zero_not_known(evidence, Beside(rows, known.blanks), coded)  # type: ignore[arg-type]
+    if old.attenuation is not None:  # fitted to rows that are gone; a summary has no blanked rows
+        evidence = replace(evidence, attenuation=replace(old.attenuation, shift=np.zeros(1)))
     rate = moved_rate(old)
     evidence = evidence if rate is None else evidence.with_prior(rate)
     new = copy.copy(model)._keep(replace(evidence, backend=old.backend, columns=old.columns))

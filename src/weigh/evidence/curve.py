@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, Literal, TypeAlias
@@ -166,25 +167,33 @@ class Recalibration:
         return np.asarray(high)
 
 
-Form: TypeAlias = Literal["root", "geometric"]
+Form: TypeAlias = Literal["root", "geometric", "known"]
 
 
 @dataclass(frozen=True, eq=False)
 class Attenuation:
-    """Exponent that shrinks the total of a row with n observed features (Carlos 2015).
+    """Factor of a row's weights that depends on what is known of the row.
+
+    With n observed features (Carlos 2015):
 
     root:       e (prior + weights) + shift,   e = min(1, k/(n + 1))        (Eq. 20)
     geometric:  prior + e weights + shift,     e = min(1, k/n)              (Eq. 19)
 
-    For documents n counts tokens. `shift` is a change of the prior, to which no exponent applies.
+    For documents n counts tokens. With n the share of the evidence that is not known, where
+    `shares` has the share of each table and k is above -1:
+
+    known:      prior + e weights,             e = 1/sqrt(1 + k n)
+
+    `shift` is a change of the prior, to which no exponent applies; zero for "known".
     """
 
     k: float
     form: Form
     shift: Floats
+    shares: Mapping[str, float] = field(default_factory=dict)
 
     def exponent(self, n: Floats) -> Floats:
-        """Exponent of rows with n observed features; 1 if nothing is observed."""
+        """Factor of rows: `Evidence.observed` gives n."""
         return attenuate(self.k, self.form, n)
 
     def apply(self, weights: Floats, prior: Floats, n: Floats) -> Floats:
@@ -193,7 +202,9 @@ class Attenuation:
 
 
 def attenuate(k: float, form: str, n: Floats) -> Floats:
-    """Exponent for n observed features; k is at least 1."""
+    """Exponent for n observed features; k is at least 1. For "known", n is what is not known."""
+    if form == "known":
+        return np.asarray(1 / np.sqrt(1 + k * n))
     return np.asarray(k / np.maximum(n + 1 if form == "root" else n, k))
 
 

@@ -144,7 +144,14 @@ def rule(evidence: Evidence) -> str:
     attenuation = evidence.attenuation
     if attenuation is None:
         return ""
-    root, k = attenuation.form == "root", f"{attenuation.k:.4g}"
+    k = f"{attenuation.k:.4g}"
+    if attenuation.form == "known":
+        text = (
+            f"If answers are not known, the weights are multiplied by 1/sqrt(1 + {k} s); "
+            f"s is the share of the evidence that is not known"
+        )
+        return f"{text}."
+    root = attenuation.form == "root"
     what = "prior and weights" if root else "weights, but not the prior,"
     base = f"{k}/(n + 1)" if root else f"{k}/n"
     unit = "tokens" if evidence.event_model == "counts" else "features that have an answer"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -215,11 +215,26 @@ class Evidence:
         return np.stack(columns, axis=1)
 
     def observed(self, X: Any) -> Floats:
-        """Number of features with an answer in each row, or of tokens in a document."""
+        """What the attenuation of each row depends on.
+
+        The number of features with an answer, or of tokens in a document. With the form "known",
+        the share of the evidence that is not known.
+        """
         table = self.read(X)
+        if self.attenuation is not None and self.attenuation.form == "known":
+            return self._not_known(table, self.attenuation.shares)
         if self.event_model == "counts":
             return engine.count_tokens(table)
         return engine.count_answers(table, self.features)
+
+    def _not_known(self, table: Table, shares: Mapping[str, float]) -> Floats:
+        """The sum of the shares of tables in which a row has no level."""
+        own = [part for part in self.tables if shares.get(part.name, 0.0)]
+        found = np.zeros(table.n_rows)
+        for part, placed in zip(own, engine.place(table, [p.feature for p in own]), strict=True):
+            alone = np.append(np.zeros(len(part.levels)), shares[part.name])
+            found += alone[placed.levels][placed.codes]
+        return found
 
     def probabilities(self, totals: Floats) -> Floats:
         """The probability of each class, from totals."""
@@ -243,7 +258,7 @@ class Evidence:
             return replace(self, assumed_rate=rate, recalibration=new)
         errors = None if self.prior_variances is None else np.zeros(len(rate))
         known = replace(self, assumed_rate=rate, prior_variances=errors)
-        if self.attenuation is None:
+        if self.attenuation is None or self.attenuation.form == "known":
             return replace(known, prior=squeeze(self.prior_row + change))
         shift = self.attenuation.shift + change
         return replace(known, attenuation=replace(self.attenuation, shift=shift))

@@ -157,12 +157,23 @@ class _Graph:
 
     def weigh(self, term: Term, n_totals: int) -> str:
         """The weights of a term, of shape [rows, 1, totals]."""
+        return self.add("Gather", [self.constant(_dense(term, n_totals)), self.cells(term)], axis=0)
+
+    def unknown(self, term: Term, number: float) -> str:
+        """A number where a row has no level of a term, and 0 elsewhere, of shape [rows, 1]."""
+        table = np.full([column.no_level + 1 for column in term.columns], number)
+        for place in term.places:
+            table[place] = 0.0
+        return self.add("Gather", [self.constant(table.ravel()), self.cells(term)], axis=0)
+
+    def cells(self, term: Term) -> str:
+        """The place, or the number of the pair of places, of every row, of shape [rows, 1]."""
         places = [self.place(column) for column in term.columns]
         cells = places[0]
         if len(places) > 1:
             width = self.constant(term.columns[1].no_level + 1, np.int64)
             cells = self.add("Add", [self.add("Mul", [places[0], width]), places[1]])
-        return self.add("Gather", [self.constant(_dense(term, n_totals)), cells], axis=0)
+        return cells
 
     def place(self, column: Feature) -> str:
         """The place of every row's level, of shape [rows, 1]."""
@@ -267,6 +278,8 @@ def _totals(graph: _Graph, formula: Formula) -> str:
 def _exponent(graph: _Graph, formula: Formula) -> str:
     rule = formula.attenuation
     assert rule is not None
+    if rule.form == "known":
+        return _factor(graph, formula, rule.k)
     always = float(sum(not term.skips for term in formula.terms))
     n = graph.constant([[always + (rule.form == "root")]])
     for term in formula.terms:
@@ -276,6 +289,15 @@ def _exponent(graph: _Graph, formula: Formula) -> str:
             n = graph.add("Add", [n, both])
     k = graph.constant([[rule.k]])
     return graph.add("Div", [k, graph.add("Max", [n, k])])
+
+
+def _factor(graph: _Graph, formula: Formula, k: float) -> str:
+    """1/sqrt(1 + k s), with s the share of the evidence that is not known."""
+    inner = graph.constant([[1.0]])
+    for term, share in zip(formula.terms, formula.not_known, strict=True):
+        if share:
+            inner = graph.add("Add", [inner, graph.unknown(term, k * share)])
+    return graph.add("Div", [graph.constant([[1.0]]), graph.add("Sqrt", [inner])])
 
 
 def _apply(graph: _Graph, curve: Curve, totals: str) -> str:

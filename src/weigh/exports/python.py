@@ -34,6 +34,7 @@ TERMS = [
 {terms}]
 ASKED = {asked}  # how the columns are read that a column is asked after, and the levels they need
 ATTENUATION = {attenuation}  # k, whether the prior is attenuated, what is added in the end
+NOT_KNOWN = {not_known}  # share of each feature in the evidence, if incomplete rows have a factor
 CURVE = {curve}  # pieces (upper end, start, cubic), what is added, whether it gives probabilities
 LINK = {link}
 ADDED = {added}  # columns that add to the total: name, and whether by its logarithm (an exposure)
@@ -106,18 +107,20 @@ def score(row):
     for name in ASKED:
         if not all(place(column, whole)[0] in levels for column, levels in ASKED[name]):
             row = {key: row[key] for key in row if key != name}
-    n, sums, contributions = 0, [0.0] * len(PRIOR), {}
+    n, gone, sums, contributions = 0, 0.0, [0.0] * len(PRIOR), {}
     totals = list(PRIOR)
     for name, columns, weights in TERMS:
         read = [place(column, row) for column in columns]
         n += all(answered for _, answered in read)
-        found = weights.get(tuple(p for p, _ in read), [0.0] * len(PRIOR))
+        found = weights.get(tuple(p for p, _ in read))
+        if found is None:
+            found, gone = [0.0] * len(PRIOR), gone + NOT_KNOWN.get(name, 0.0)
         contributions[name] = found[0] if len(found) == 1 else list(found)
         sums = [s + w for s, w in zip(sums, found)]
         totals = [t + w for t, w in zip(totals, found)]
     if ATTENUATION is not None:
         k, root, shift = ATTENUATION
-        e = k / max(n + 1 if root else n, k)
+        e = k / max(n + 1 if root else n, k) if not NOT_KNOWN else 1 / math.sqrt(1 + k * gone)
         both = zip(PRIOR, sums, shift)
         totals = [(p + s) * e + c if root else p + s * e + c for p, s, c in both]
     for name, is_exposure in ADDED:
@@ -163,6 +166,12 @@ def _say_known(column: Known) -> str:
     return f"The {column.role} {column.name!r} {told}; absent or missing it is {column.neutral:g}. "
 
 
+def _shares(formula: Formula) -> dict[str, float]:
+    return {
+        term.name: own for term, own in zip(formula.terms, formula.not_known, strict=False) if own
+    }
+
+
 def write(formula: Formula) -> str:
     """The text of the module."""
     rule, curve = formula.attenuation, formula.curve
@@ -175,6 +184,7 @@ def write(formula: Formula) -> str:
         terms="".join(f"    {_term(term)},\n" for term in formula.terms),
         asked=_literal({column.name: _asks(column) for column in formula.inputs if column.asked}),
         attenuation=_literal(rule and (rule.k, rule.form == "root", rule.shift.tolist())),
+        not_known=_literal(_shares(formula)),
         curve=_literal(
             curve
             and (

@@ -48,7 +48,13 @@ def to_data(formula: Formula, labels: Labels = lambda feature: feature.labels) -
             | ({"share": _pack(np.array(term.share, dtype="<f8"))} if formula.estimates else {})
             for term in formula.terms
         ],
-        "attenuation": rule and {"k": rule.k, "form": rule.form, "shift": rule.shift.tolist()},
+        "attenuation": rule
+        and {
+            "k": rule.k,
+            "form": rule.form,
+            "shift": rule.shift.tolist(),
+            **({"shares": [*formula.not_known]} if formula.not_known else {}),
+        },
         "curve": curve
         and {
             "pieces": [[_finite(p.upper), p.start, *p.cubic] for p in curve.pieces],
@@ -270,7 +276,7 @@ class Scorer:
         if self.formula.known:
             totals = totals + np.array([[self.known(row)] for row in rows])
         if rule is not None:
-            n = np.array([self._count(row) for row in rows], dtype=np.float64)
+            n = np.array([*map(self._observe, rows)], dtype=np.float64)
             totals = rule.apply(totals, np.array(self.formula.prior), n)
         if curve is None:
             return totals
@@ -300,8 +306,15 @@ class Scorer:
             totals = [t + w for t, w in zip(totals, weights[place], strict=True)]
         return totals
 
-    def _count(self, row: Row) -> int:
-        """Number of terms in which the row has an answer, or a null that is a level."""
+    def _observe(self, row: Row) -> float:
+        """What the attenuation depends on.
+
+        The number of terms in which the row has an answer, or a null that is a level; or the share
+        of the evidence in terms without a level.
+        """
+        if shares := self.formula.not_known:
+            terms = zip(shares, self.finders, self.formula.terms, strict=True)
+            return sum(own for own, find, term in terms if own and find(row) == len(term.weights))
         return sum(all(answers(row) for answers in term) for term in self.answers)
 
 

@@ -274,6 +274,17 @@ class Formula:
             **more,
         )
 
+    @cached_property
+    def not_known(self) -> tuple[float, ...]:
+        """The share of the evidence that each term has, where the factor of a row depends on it.
+
+        Empty if the model has no such factor.
+        """
+        rule = self.attenuation
+        if rule is None or rule.form != "known":
+            return ()
+        return tuple(rule.shares.get(term.name, 0.0) for term in self.terms)
+
     @property
     def class_names(self) -> tuple[str, ...]:
         """The classes as people read them."""

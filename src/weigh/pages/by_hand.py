@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from weigh.bins import label, printable
-from weigh.evidence import Evidence, FeatureTable, Recalibration, rule
+from weigh.evidence import Attenuation, Evidence, FeatureTable, Recalibration, rule
 from weigh.evidence.exposure import Known, list_known
 from weigh.evidence.units import Words, words_of
 from weigh.layout import render
@@ -134,12 +134,27 @@ def _rule(evidence: Evidence) -> list[str]:
     rule = evidence.attenuation
     if rule is None:
         return []
+    if rule.form == "known":
+        return _factor(evidence, rule)
     n = "its tokens" if evidence.event_model == "counts" else "the features that have an answer"
     least = "n + 1" if rule.form == "root" else "n"
     what = "(prior + weights) e" if rule.form == "root" else "prior + weights e"
     shift = f" + {numbers(rule.shift.tolist())}" if rule.shift.any() else ""
     return [f"total = {what}{shift},  e = {rule.k:.{DIGITS}g}/max({least}, {rule.k:.{DIGITS}g}),"
             f"  n counts {n}"]  # fmt: skip
+
+
+def _factor(evidence: Evidence, rule: Attenuation) -> list[str]:
+    shares = [
+        f"  {printable(table.shown)}  {rule.shares[table.name]:.{DIGITS}g}"
+        for table in evidence
+        if rule.shares.get(table.name)
+    ]
+    return [
+        f"total = prior + weights e,  e = 1/sqrt(1 + {rule.k:.{DIGITS}g} s),  "
+        "s is the sum of these shares over the features that are not known",
+        *shares,
+    ]
 
 
 def _curve(worth: Recalibration | None) -> list[str]:

@@ -20,6 +20,7 @@ from weigh.pages.by_hand import static_table, steps_by_hand
 from weigh.pages.model import Subject, read_subject, spell_levels
 from weigh.sheet import COVERAGE
 from weigh.sheet.explain import SCALES, SILENT
+from weigh.sheet.show import SCALED
 from weigh.writing import write_text
 
 SCRIPTS = {
@@ -139,6 +140,7 @@ def _describe(subject: Subject, formula: Formula, texts: Mapping[str, str]) -> d
         "reach": float(ndtri((1 + COVERAGE) / 2)),
         "assumes": "independent features" if evidence.covariance is None else SCALES,
         "silent": SILENT,
+        "scaled": SCALED,
         "caveat": evidence.caveat,
         "method": evidence.recalibration and evidence.recalibration.method,
         "units": _units(subject),

@@ -223,11 +223,15 @@ function sheetView(model) {
   function attenuated(sheet) {
     const rule = sheet.attenuation;
     if (!rule) return [];
+    const { shares } = model.attenuation;
+    if (shares && rule.n === 0) return [];
     const unit = model.tokens ? "Tokens" : "Features";
     const rows = [
       ["Prior and weights", hundredths(sheet.before)],
-      [`${unit} observed`, String(rule.n)],
-      ["Exponent", String(Number(rule.exponent.toPrecision(3)))],
+      shares
+        ? ["Share of the evidence not known", percent(rule.n)]
+        : [`${unit} observed`, String(rule.n)],
+      [shares ? "Factor of the weights" : "Exponent", String(Number(rule.exponent.toPrecision(3)))],
     ];
     return rule.shift ? [...rows, ["Change of the base rate", hundredths(rule.shift)]] : rows;
   }
@@ -261,7 +265,9 @@ function sheetView(model) {
     if (shown !== readTotal(sheet.before)) {
       told.push(`The rounded weights add up to ${signed(shown)}; the total uses exact weights.`);
     }
-    if (sheet.attenuation) {
+    if (sheet.attenuation && model.attenuation.shares) {
+      if (sheet.attenuation.n > 0) told.push(model.scaled);
+    } else if (sheet.attenuation) {
       const what =
         model.attenuation.form === "root" ? "prior and weights" : "the weights and not the prior";
       told.push(`The exponent multiplies ${what}.`);

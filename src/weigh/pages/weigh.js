@@ -196,11 +196,12 @@ const weigh = (() => {
           : logs.map((x) => x - mean);
     if (worth) return { ...same, after: worth.shift + move[0] };
     const variances = model.knownRate ? model.classes.map(() => 0) : null;
-    if (rule) return { ...same, shift: rule.shift.map((x, k) => x + move[k]), variances };
+    if (rule && !rule.shares) return { ...same, shift: rule.shift.map((x, k) => x + move[k]), variances };
     return { ...same, prior: model.prior.map((x, k) => x + move[k]), variances };
   }
 
   function exponent(rule, n) {
+    if (rule.shares) return 1 / Math.sqrt(1 + rule.k * n);
     return rule.k / Math.max(rule.form === "root" ? n + 1 : n, rule.k);
   }
 
@@ -258,7 +259,10 @@ const weigh = (() => {
   }
 
   function errorOf(model, lines, start, totals, n, a, b) {
-    if (model.covariance) return jointError(model.covariance, lines);
+    if (model.covariance) {
+      const error = jointError(model.covariance, lines);
+      return error && model.attenuation ? error * exponent(model.attenuation, n) : error;
+    }
     if (model.link === "ovr" || !start.variances) return null;
     const parts = model.tokens ? [tokenVariance(model, lines)] : lines.map((l) => l.variances);
     if (parts.some((part) => !part)) return null;
@@ -311,14 +315,22 @@ const weigh = (() => {
 
   // ---------------------------------------------------------------- the sheet
 
+  // What the attenuation depends on: tokens, features that have an answer, or the share of the
+  // evidence that is not known.
+  function observed(model, lines) {
+    const shares = model.attenuation && model.attenuation.shares;
+    if (shares) return sum(lines.map((l, j) => (l.level < 0 ? shares[j] : 0)));
+    return model.tokens
+      ? sum(lines.map((l) => l.times))
+      : lines.filter((l) => l.answered).length;
+  }
+
   // One case explained. of and against are indices of classes; null means the default of Python.
   function sheet(model, answers, { of = null, against = null, rate = null } = {}) {
     const lines = model.tokens
       ? tokenLines(model, answers)
       : model.tables.map((table) => line(model, table, answers));
-    const n = model.tokens
-      ? sum(lines.map((l) => l.times))
-      : lines.filter((l) => l.answered).length;
+    const n = observed(model, lines);
     const start = change(model, rate);
     const raw = rawTotals(model, lines, start, n);
     const worth = model.curve;

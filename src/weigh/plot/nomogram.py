@@ -231,7 +231,7 @@ def _check_answers(evidence: Evidence, answers: int | None) -> None:
     """Check `answers`, which only models with an attenuation accept."""
     if answers is None:
         return
-    if evidence.attenuation is None:
+    if evidence.attenuation is None or evidence.attenuation.form == "known":
         raise ValueError("answers is for models whose exponent depends on it; leave it out here")
     if not (is_count(answers) and 0 <= answers <= len(evidence)):
         raise ValueError(

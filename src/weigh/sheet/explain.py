@@ -76,6 +76,8 @@ def explain(
     error = _standard_error(evidence.link, scaled, totals[0], a, b)
     if evidence.covariance is not None:
         error = _joint_error(evidence, table)
+        if error is not None and sheet.attenuation is not None:
+            error *= sheet.attenuation.exponent
     if error is None:
         return replace(sheet, no_interval=_why_none(evidence, parts, no_errors))
     worth = sheet.recalibration

@@ -86,9 +86,12 @@ def summary_lines(sheet: BalanceSheet) -> list[tuple[str, str]]:
 def _attenuation(sheet: BalanceSheet) -> list[tuple[str, str]]:
     """Lines that show how attenuation turns the sum of the weights into the total."""
     rule = sheet.attenuation
-    if rule is None:
+    if rule is None or (rule.form == "known" and not rule.n):
         return []
     rows = [("Prior and weights", hundredths(rule.before))]
+    if rule.form == "known":
+        rows.append(("Share of the evidence not known", percent(rule.n)))
+        return [*rows, ("Factor of the weights", f"{rule.exponent:.3g}")]
     if rule.perplexity is not None:
         rows.append(
             (f"Perplexity under {sheet.name_of(sheet.pos_label)}", f"{rule.perplexity:.4g}")
@@ -126,6 +129,8 @@ def probability(p: float) -> str:
     return f"{p:.1g}" if p < 0.5 else f"{p:.{-floor(log10(1 - p))}f}"
 
 
+SCALED = "Some answers are not known: the factor multiplies the weights, but not the prior."
+
 CHECK = "Check the value and its unit."
 
 
@@ -148,7 +153,10 @@ def notes_of(sheet: BalanceSheet) -> list[str]:
     exact = sheet.total if stated is None else stated.before
     if shown != sheet.units.total(exact):
         notes.append(f"The rounded weights add up to {shown:+d}; the total uses exact weights.")
-    if sheet.attenuation is not None:
+    if sheet.attenuation is not None and sheet.attenuation.form == "known":
+        if sheet.attenuation.n:
+            notes.append(SCALED)
+    elif sheet.attenuation is not None:
         root = sheet.attenuation.form == "root"
         what = "prior and weights" if root else "the weights and not the prior"
         then = "; then the change of the base rate is added" if sheet.attenuation.shift else ""

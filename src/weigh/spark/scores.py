@@ -30,8 +30,11 @@ def listed(values: ArrayLike) -> Any:
 
 def attenuated(weights: Any, prior: float, rule: Attenuation, answers: Any, k: int) -> Any:
     """Total after the exponent, as `Attenuation.apply` computes it."""
-    n = answers + 1 if rule.form == "root" else answers
-    exponent = F.lit(rule.k) / F.greatest(n.cast("double"), F.lit(rule.k))
+    if rule.form == "known":
+        exponent = 1 / F.sqrt(1 + F.lit(rule.k) * answers)
+    else:
+        n = answers + 1 if rule.form == "root" else answers
+        exponent = F.lit(rule.k) / F.greatest(n.cast("double"), F.lit(rule.k))
     shift = float(rule.shift[k])
     if rule.form == "root":
         return (F.lit(prior) + weights) * exponent + shift
@@ -186,9 +189,21 @@ class _Scorer:
             weights = [self._weight(j, k) for j in range(len(self.formula.terms))]
             total = reduce(add, [*weights, *self.added], start)
             if rule is not None:
-                total = attenuated(total, prior, rule, places.answers, k)
+                answers = self._not_known() if self.formula.not_known else places.answers
+                total = attenuated(total, prior, rule, answers, k)
             sums.append(total)
         return sums
+
+    def _not_known(self) -> Any:
+        """Share of the evidence in tables where the row has no level."""
+        found = F.lit(0.0)
+        for j, (term, share) in enumerate(
+            zip(self.formula.terms, self.formula.not_known, strict=True)
+        ):
+            if share:
+                none = F.col(f"p{j}") == len(term.weights)
+                found = found + F.when(none, F.lit(share)).otherwise(F.lit(0.0))
+        return found
 
     def _weight(self, j: int, k: int) -> Any:
         """Weight of table j for total k at the row's level; 0 if the level is not known."""

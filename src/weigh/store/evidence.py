@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from weigh.evidence import (
     Change,
     Evidence,
     FeatureTable,
+    Form,
     Recalibration,
     name_as_recorded,
     squeeze,
@@ -152,14 +153,22 @@ def _rule_to_dict(rule: Attenuation | None) -> dict[str, Any]:
     """The rule, where there is one."""
     if rule is None:
         return {}
-    return {"attenuation": {"k": rule.k, "form": rule.form, "shift": rule.shift.tolist()}}
+    found = {"k": rule.k, "form": rule.form, "shift": rule.shift.tolist()}
+    shares = {"shares": {**rule.shares}} if rule.form == "known" else {}
+    return {"attenuation": found | shares}
 
 
 def _rule_from_dict(rule: Mapping[str, Any], evidence: Mapping[str, Any]) -> Attenuation:
     check(evidence["link"] != "ovr", "attenuated totals are joint: their link is not ovr")
-    check(rule["form"] in ("root", "geometric"), "form must be root or geometric")
-    k = float(numbers(rule, "k", (), low=1))
-    return Attenuation(k, rule["form"], numbers(rule, "shift", (len(evidence["prior"]),)))
+    check(rule["form"] in get_args(Form), "form must be root, geometric or known")
+    shift = numbers(rule, "shift", (len(evidence["prior"]),))
+    if rule["form"] != "known":
+        return Attenuation(float(numbers(rule, "k", (), low=1)), rule["form"], shift)
+    shares = {name: float(numbers(rule["shares"], name, (), low=0)) for name in rule["shares"]}
+    check(sum(shares.values()) < 1 + 1e-9, "shares of the evidence must not add up to more than 1")
+    k = float(numbers(rule, "k", ()))
+    check(k > -1, "k must be above -1")
+    return Attenuation(k, "known", shift, shares)
 
 
 def _covariance_to_dict(covariance: Floats | None) -> dict[str, Any]:

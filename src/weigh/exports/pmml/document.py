@@ -15,7 +15,8 @@ NAMESPACE = "http://www.dmg.org/PMML-4_4"
 
 def check(formula: Formula) -> None:
     """Raise an error for models that PMML cannot express."""
-    if formula.attenuation is not None:
+    rule = formula.attenuation
+    if rule is not None and (rule.form != "known" or formula.curve is not None):
         raise ValueError(
             f"{formula.model_name} adjusts each row by its number of answers, which the PMML "
             "export does not support; export to sql, onnx, python or xlsx, or fit AdjustedNB or "
@@ -44,7 +45,7 @@ def to_text(formula: Formula, model: Element) -> str:
     """The whole PMML document as text: header, data dictionary and model."""
     header = node("Header", node("Application", name="weigh"), description=formula.description)
     columns = [_data_field(column) for column in formula.inputs]
-    if len(formula.prior) > 1:
+    if len(formula.prior) > 1 or formula.not_known:
         name = target_name(formula)
         target = node("DataField", name=name, optype="categorical", dataType="string")
         target.extend(node("Value", value=name) for name in formula.class_names)

@@ -1,4 +1,7 @@
-"""More than two classes as a RegressionModel: levels, weights and totals as derived fields."""
+"""A RegressionModel: levels, weights and totals as derived fields.
+
+It serves models of more than two classes, and those whose incomplete rows have a factor.
+"""
 
 from __future__ import annotations
 
@@ -130,31 +133,65 @@ def _totals(formula: Formula) -> list[Element]:
             found.append(_derived(name, _weight(formula, term, j, k)))
             weights.append(field(name))
         total = apply("sum", number(prior), *weights)
+        if formula.not_known:
+            total = _scaled(formula, k, weights)
         found.append(_derived(_own(formula, f"total {k}"), total))
-    return found
+    return [*_factor(formula), *found] if formula.not_known else found
+
+
+def _scaled(formula: Formula, k: int, weights: list[Element]) -> Element:
+    """The total with the weights multiplied by the row's factor."""
+    rule, factor = formula.attenuation, field(_own(formula, "factor"))
+    assert rule is not None
+    scaled = apply("*", apply("sum", *weights), factor)
+    return apply("sum", number(formula.prior[k]), scaled, number(float(rule.shift[k])))
+
+
+def _factor(formula: Formula) -> list[Element]:
+    """The factor 1/sqrt(1 + k s), with s the share of the evidence that is not known."""
+    assert formula.attenuation is not None
+    found, parts = [], [number(0.0)]
+    for j, (term, share) in enumerate(zip(formula.terms, formula.not_known, strict=True)):
+        if share:
+            name = _own(formula, f"not known {j}")
+            found.append(
+                _derived(name, _look_up(formula, term, j, ["0.0"] * len(term.places), share))
+            )
+            parts.append(field(name))
+    inner = apply("*", number(formula.attenuation.k), apply("sum", *parts))
+    whole = apply("/", number(1.0), apply("sqrt", apply("+", number(1.0), inner)))
+    return [*found, _derived(_own(formula, "factor"), whole)]
 
 
 def _weight(formula: Formula, term: Term, j: int, k: int) -> Element:
-    """A lookup from levels to weights; levels that are not listed have weight 0."""
+    """The weight of a row's level; levels that are not listed have weight 0."""
+    return _look_up(formula, term, j, [spell(weights[k]) for weights in term.weights], 0.0)
+
+
+def _look_up(formula: Formula, term: Term, j: int, values: list[str], default: float) -> Element:
+    """A lookup from the levels of a term to values."""
     rows = node("InlineTable")
     columns = [f"level{i}" for i in range(len(term.columns))]
-    for places, weights in zip(term.places, term.weights, strict=True):
+    for places, own in zip(term.places, values, strict=True):
         row = node("row")
-        for name, value in zip(
-            [*columns, "weight"], [*map(str, places), spell(weights[k])], strict=True
-        ):
+        for name, value in zip([*columns, "weight"], [*map(str, places), own], strict=True):
             cell = node(name)
             cell.text = value
             row.append(cell)
         rows.append(row)
     if not term.places:
-        return number(0.0)
+        return number(default)
     pairs = [
         node("FieldColumnPair", field=_level(formula, j, i), column=name)
         for i, name in enumerate(columns)
     ]
     return node(
-        "MapValues", *pairs, rows, outputColumn="weight", defaultValue="0.0", dataType="double"
+        "MapValues",
+        *pairs,
+        rows,
+        outputColumn="weight",
+        defaultValue=spell(default),
+        dataType="double",
     )
 
 
@@ -163,16 +200,18 @@ def _powers(formula: Formula) -> list[Element]:
 
     The largest total is subtracted before, so that none overflows.
     """
-    totals = [_own(formula, f"total {k}") for k in range(len(formula.prior))]
-    top, zero = apply("max", *map(field, totals)), number(0.0)
+    names = [_own(formula, f"total {k}") for k in range(len(formula.prior))]
+    zero = number(0.0)
+    totals = [*map(field, names)] if len(names) > 1 else [zero, field(names[0])]
+    top = apply("max", *totals)
     if formula.link == "ovr":
         top = apply("min", top, zero)
     found = [_derived(_own(formula, "top"), top)]
-    for k, name in enumerate(totals):
-        low = field(name) if formula.link == "softmax" else apply("min", field(name), zero)
+    for k, total in enumerate(totals):
+        low = apply("min", total, zero) if formula.link == "ovr" else total
         power = apply("exp", apply("-", low, field(_own(formula, "top"))))
         if formula.link == "ovr":
-            small = apply("exp", apply("*", number(-1.0), apply("abs", field(name))))
+            small = apply("exp", apply("*", number(-1.0), apply("abs", total)))
             power = apply("/", power, apply("+", number(1.0), small))
         found.append(_derived(_own(formula, f"power {k}"), power))
     return found

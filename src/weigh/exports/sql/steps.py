@@ -106,7 +106,8 @@ def weigh_terms(formula: Formula, dialect: Dialect) -> Named:
             tree = case_of(term, read, dialect, lambda i: dialect.number(rows[i][k]), zero)  # noqa: B023
             found[f"w{j}_{k}"] = dialect.double(tree)
     if formula.attenuation is not None:
-        found["n"] = dialect.double(_count_answers(formula, read, dialect))
+        count = _add_unknown if formula.not_known else _count_answers
+        found["n"] = dialect.double(count(formula, read, dialect))
     for j, column in enumerate(formula.known):
         found[f"a{j}"] = dialect.double(_add_known(column, read[column.name], dialect))
     return found
@@ -140,6 +141,16 @@ def _count_answers(formula: Formula, read: dict[str, Any], dialect: Dialect) -> 
     return add(parts)
 
 
+def _add_unknown(formula: Formula, read: dict[str, Any], dialect: Dialect) -> Any:
+    """The share of the evidence that is not known: of the terms in which a row has no level."""
+    parts = [dialect.number(0.0)]
+    for term, share in zip(formula.terms, formula.not_known, strict=True):
+        if share:
+            none = dialect.number(share)
+            parts.append(case_of(term, read, dialect, lambda _: dialect.number(0.0), none))
+    return add(parts)
+
+
 def total_weights(formula: Formula, dialect: Dialect) -> Named:
     """The totals: prior plus weights, attenuated by the number of answers if the model does so."""
     return {f"t{k}": _total(formula, dialect, k) for k in range(len(formula.prior))}
@@ -155,7 +166,12 @@ def _total(formula: Formula, dialect: Dialect, k: int) -> Any:
     n, most = name_column("n"), dialect.double(dialect.number(rule.k))
     if rule.form == "root":
         n = add([n, dialect.number(1.0)])
-    exponent = divide(most, dialect.largest([n, most.copy()]))
+    if rule.form == "known":
+        inner = add([dialect.number(1.0), times(n, _signed(dialect.number(rule.k)))])
+        root = import_sqlglot().exp.Sqrt(this=inner)
+        exponent = divide(dialect.double(dialect.number(1.0)), root)
+    else:
+        exponent = divide(most, dialect.largest([n, most.copy()]))
     shift = dialect.number(float(rule.shift[k]))
     if rule.form == "root":
         return add([times(add([prior, *weights]), exponent), shift])

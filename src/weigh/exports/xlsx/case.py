@@ -250,7 +250,10 @@ class Case:
         for k in range(len(self.formula.prior)):
             weight = f"INDEX({block.beside(1 + k).range},{at})"
             put_formula(self.sheet, self.row, WEIGHTS + k, weight, self.words.look)
-        if self.formula.attenuation is not None:
+        if self.formula.not_known:
+            share = self.formula.not_known[self.formula.terms.index(term)]
+            put_formula(self.sheet, self.row, far + 3, f"IF({at}={block.size},{share!r},0)")
+        elif self.formula.attenuation is not None:
             put_formula(self.sheet, self.row, far + 3, self._answered(term))
 
     @property
@@ -276,9 +279,13 @@ class Case:
             return totals
         ends = (self.first + 1, self.first + len(self.formula.terms))
         counted = ":".join(address(row, self._far + 3) for row in ends)
-        n = self.line("Answers", f"SUM({counted})", look="0")
-        base = f"{n}+1" if rule.form == "root" else n
-        e = self.line("Multiplied by", f"{rule.k!r}/MAX({base},{rule.k!r})")
+        if rule.form == "known":
+            n = self.line("Share of the evidence not known", f"SUM({counted})", look="0%")
+            e = self.line("Weights multiplied by", f"1/SQRT(1+({rule.k!r})*{n})", look="0.000")
+        else:
+            n = self.line("Answers", f"SUM({counted})", look="0")
+            base = f"{n}+1" if rule.form == "root" else n
+            e = self.line("Multiplied by", f"{rule.k!r}/MAX({base},{rule.k!r})")
         shifts = [f"+({float(shift)!r})" for shift in rule.shift]
         if rule.form == "root":
             return [f"({p}+{w})*{e}{s}" for (p, w), s in zip(pairs, shifts, strict=True)]
