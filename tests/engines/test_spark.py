@@ -173,12 +173,12 @@ def test_a_pass_over_levels_sums_as_it_does_in_memory(spark):
         far.deal([([0], [1])], None)
 
 
-@pytest.mark.parametrize(("n_classes", "rounded"), [(2, 1e-10), (3, 1e-7)])
+@pytest.mark.parametrize(("n_classes", "rounded"), [(2, 1e-10), (3, 1e-8)])
 def test_exponents_on_a_cluster_are_those_of_a_scan(spark, tmp_path, n_classes, rounded):
     """But for the order in which partial sums arrive.
 
-    It moves a gradient of 1,500 rows by about 2e-12, and exponents by that over the least
-    eigenvalue of the Hessian: 0.4 with two classes, 2e-5 with three.
+    Another order of the rows moves the gradient by up to 1e-13, and exponents by at most that
+    over the least eigenvalue of the Hessian: 0.44 with two classes, 1.5e-5 with three.
     """
     table = make(n_classes=n_classes).drop(columns=["w", "many"])
     path = tmp_path / "rows.parquet"
