@@ -328,6 +328,71 @@ def test_models_of_more_classes_and_bad_cut_offs_are_refused(model, tmp_path):
 # ------------------------------------------------------------ who may reach it
 
 
+def fit_numbers(family):
+    rows = draw().assign(years=lambda f: f["w"] / 2)
+    random = np.random.default_rng(5)
+    mean = rows["years"] * np.exp((rows["age"] - 45) / 20 + 0.4 * (rows["town"] == "a"))
+    rows["cost"] = random.poisson(mean) if family == "poisson" else 1000 * random.gamma(2, mean)
+    given = {"exposure": "years"} if family == "poisson" else {}
+    model = weigh.EducatedRegressor(family=family, bins={"age": BINS["age"]}, pairs=0)
+    names = ["age", "town", "cost", *(["years"] if given else [])]
+    return model.fit(rows[names], "cost", **given), rows
+
+
+@pytest.mark.parametrize("family", ["gaussian", "poisson", "gamma"])
+def test_the_numbers_of_a_regressors_page_are_those_of_python(family, tmp_path):
+    model, rows = fit_numbers(family)
+    editor = weigh.edit(model, rows, "cost", who="ada")
+    session = Session(editor, rows, tmp_path / "new.json", by="group")
+    twin = weigh.edit(model, rows, "cost", who="ada")
+    changes = [
+        ("set", {"feature": "town", "level": "b", "weight": 0.25}),
+        ("merge", {"feature": "age", "levels": ["(30.0, 40.0]", "(40.0, 50.0]"]}),
+        ("drop", {"feature": "town"}),
+    ]
+    for action, arguments in changes:
+        tried = session.preview(action, arguments)["effects"]
+        state = session.accept(action, arguments, why="because")
+        twin.change(action, arguments, why="because")
+        found = weigh.evaluate(twin.model, rows, "cost", by="group")
+        now = state["effects"]["now"]
+        assert tried | {"calibration": now["calibration"]} == now
+        assert now["loss"] == pytest.approx(twin.loss, rel=1e-9)
+        assert now["rmse"] == pytest.approx(found.rmse.value, rel=1e-9)
+        assert now["mean_prediction"] == pytest.approx(found.mean_estimate, rel=1e-9)
+        assert now["observed"] == pytest.approx(found.mean_observed, rel=1e-9)
+        assert {group["name"] for group in now["groups"]} == {"old", "young <b>"}
+        assert sum(group["rows"] for group in now["groups"]) == len(rows)
+        assert "<svg" in now["calibration"]
+    assert session.table("age")["levels"][0]["weight"] == pytest.approx(
+        twin.evidence["age"].by_class[0, 0]
+    )
+    session.save()
+    loaded = weigh.load(tmp_path / "new.json")
+    given = {"exposure": "years"} if family == "poisson" else {}
+    expected = twin.model.predict(rows, **given)
+    np.testing.assert_allclose(loaded.predict(rows, **given), expected, rtol=1e-12)
+
+
+def test_a_draft_of_numbers_is_not_continued_with_other_numbers(tmp_path):
+    model, rows = fit_numbers("gaussian")
+    first = Session(weigh.edit(model, rows, "cost"), rows, tmp_path / "new.json")
+    first.accept("drop", {"feature": "town"}, why="because")
+    again = Session(weigh.edit(model, rows, "cost"), rows, tmp_path / "new.json")
+    assert again.continued == 1
+    other = rows.assign(cost=rows["cost"] + 1)
+    editor = weigh.edit(model, other, "cost")
+    with pytest.raises(ValueError, match="other rows"):
+        Session(editor, other, tmp_path / "new.json")
+
+
+def test_a_number_has_no_adverse_class(tmp_path):
+    model, rows = fit_numbers("gaussian")
+    editor = weigh.edit(model, rows, "cost")
+    with pytest.raises(ValueError, match="estimates a number"):
+        Session(editor, rows, tmp_path / "n.json", adverse="cost")
+
+
 def ask(app, method, path, body=b"", **headers):
     given = {"host": "127.0.0.1:1", "content-length": str(len(body)), **headers}
     return asyncio.run(call(app, method, path, body, headers=given))
@@ -406,7 +471,9 @@ def served(model, tmp_path):
     draw(seed=1).to_csv(tmp_path / "rest.csv", index=False)
     started = []
 
-    def start(name="model.json"):
+    def start(name="model.json", rows=None):
+        if rows is not None:
+            rows.to_csv(tmp_path / "rest.csv", index=False)
         command = [sys.executable, "-m", "weigh", "edit", name, "rest.csv"]
         command += ["--target", "y", "--by", "group", "-o", "new.json", "--who", "ada"]
         env = {**os.environ, "PYTHONUNBUFFERED": "1"}
@@ -649,3 +716,31 @@ def test_without_an_output_a_new_file_beside_the_model_is_written(tmp_path, monk
     assert "model-edited.json exists: name the file to write with -o" in result.stderr
     (tmp_path / "model-edited.json.draft").write_text("")
     assert "exists" not in CliRunner().invoke(main, words).stderr
+
+
+@pytest.mark.system
+def test_a_factor_is_set_in_the_browser(browser, served, tmp_path):
+    model, rows = fit_numbers("poisson")
+    weigh.save(model, tmp_path / "counts.json")
+    _, url = served("counts.json", rows.drop(columns="y").rename(columns={"cost": "y"}))
+    show(browser, url)
+    choose(browser, "town")
+    told = browser.run("return document.body.innerText")
+    for text in ("Factors above 1 raise the estimate", "Mean deviance", "RMSE"):
+        assert text in told
+    assert "AUC" not in told
+    assert "Cut-off" not in told
+    weights = browser.driver.find_elements("css selector", "#levels input[aria-label^=Factor]")
+    first = float(weights[0].get_attribute("value"))
+    assert first == pytest.approx(np.exp(model.evidence_["town"].by_class[0, 0]), rel=1e-3)
+    weights[0].clear()
+    weights[0].send_keys("1.5\t")
+    wait(browser, "!document.getElementById('proposal').hidden")
+    assert "× 1.5" in browser.run("return document.getElementById('proposed').textContent")
+    browser.driver.switch_to.active_element.send_keys("by agreement\n")
+    wait(browser, "document.querySelectorAll('#history li').length === 1")
+    browser.driver.find_element("id", "save").click()
+    wait(browser, "document.getElementById('save').disabled")
+    loaded = weigh.load(tmp_path / "new.json")
+    assert loaded.evidence_["town"].by_class[0, 0] == pytest.approx(np.log(1.5))
+    assert browser.logs() == []

@@ -133,10 +133,10 @@ def edit(
         keep_apart(written, model, data, *([train] if train else []))
     check_output(output)
     fitted = read_any(model)
-    if hasattr(fitted, "no_classes"):
+    if hasattr(fitted, "no_classes") and not hasattr(fitted, "dispersion_"):
         raise ValueError(
-            f"the page edits classifiers, and {model} is an {type(fitted).__name__}; weigh.edit in "
-            "Python edits an EducatedRegressor"
+            f"the page edits classifiers and EducatedRegressor, but {model} is of type "
+            f"{type(fitted).__name__}"
         )
     table, target = read_with_target(fitted, data, target)
     rows = None if train is None else (read_like(fitted, train, target), target)

@@ -9,6 +9,6 @@ editor    `weigh.edit`: makes, undoes and repeats changes
 """
 
 from weigh.editing.editor import Editor, edit
-from weigh.editing.rows import loss_of
+from weigh.editing.rows import NumberRows, loss_of
 
-__all__ = ["Editor", "edit", "loss_of"]
+__all__ = ["Editor", "NumberRows", "edit", "loss_of"]

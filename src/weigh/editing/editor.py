@@ -211,6 +211,16 @@ class Editor:
         return self._given
 
     @property
+    def rows(self) -> ClassRows | NumberRows:
+        """The rows that measure the loss, with their classes or numbers."""
+        return self._rows
+
+    @property
+    def fitted_rows(self) -> ClassRows | NumberRows:
+        """The rows for refits, with their classes or numbers."""
+        return self._fitted
+
+    @property
     def sample(self) -> Sample:
         """The rows that measure the loss."""
         return self._rows.sample

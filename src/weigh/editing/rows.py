@@ -24,6 +24,11 @@ class ClassRows:
     sample: Sample
     loss_name: ClassVar[str] = "bits"
 
+    @property
+    def targets(self) -> Any:
+        """The class of each row, by its index."""
+        return self.sample.labels
+
     def loss(self, evidence: Evidence) -> float:
         """The log loss of a model, in bits per row."""
         return loss_of(evidence, evidence.total(self.sample.table), self.sample)
@@ -47,6 +52,11 @@ class NumberRows:
     dispersion: float
     loss_name: ClassVar[str] = "deviance"
 
+    @property
+    def targets(self) -> Any:
+        """The number of each row, and what exposure and offset add to its total."""
+        return np.column_stack([self.numbers, self.apart])
+
     @classmethod
     def read(
         cls, model: Any, X: Any, y: Any, sample_weight: Any = None, exposure: Any = None
@@ -66,7 +76,11 @@ class NumberRows:
 
     def loss(self, evidence: Evidence) -> float:
         """The mean deviance of a model; for the gaussian family the mean squared error."""
-        losses = 2 * self.family.losses(self._totals(evidence), self.numbers)
+        return self.deviance(evidence.total(self.sample.table)[:, 0])
+
+    def deviance(self, totals: Floats) -> float:
+        """The mean deviance of rows with these totals, without exposure and offset."""
+        losses = 2 * self.family.losses(totals + self.apart, self.numbers)
         return float(np.average(losses, weights=row_weights(self.sample)))
 
     def moments(self, evidence: Evidence, totals: Floats) -> Moments:

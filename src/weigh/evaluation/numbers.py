@@ -237,7 +237,7 @@ def evaluate_estimates(model: Any, X: Any, rows: Estimated, coverage: float) -> 
         mean_observed=rows.mean,
         slope=slope_of(estimates, numbers, weight),
         covered=covered,
-        bands=_bands(estimates, numbers, weight, coverage),
+        bands=find_bands(estimates, numbers, weight, coverage),
         coverage=coverage,
         exposure=tell_exposure(rows.given.get("exposure")),
         exposed="" if rows.exposure is None else name_given(rows.given["exposure"]) or "exposure",
@@ -292,7 +292,9 @@ def slope_of(estimates: Floats, numbers: Floats, weight: Floats) -> float:
     return float((centred * numbers) @ weight) / square if square > 0 else NAN
 
 
-def _bands(estimates: Floats, numbers: Floats, weight: Floats, coverage: float) -> tuple[Band, ...]:
+def find_bands(
+    estimates: Floats, numbers: Floats, weight: Floats, coverage: float
+) -> tuple[Band, ...]:
     """Bands of about equal weight by estimate."""
     found, signed, rare = [], bool(numbers.min() < 0), rare_sum(numbers, weight, coverage)
     for rows in split_bands(estimates, weight, BANDS, 1e-9):

@@ -76,7 +76,8 @@ class _Page:
     def _about(self) -> dict[str, Any]:
         evidence = self.session.editor.evidence
         return {
-            "positive": str(evidence.class_names[1]),
+            "positive": str(evidence.class_names[-1]),
+            "link": evidence.link if evidence.estimates else "",
             "approves": self.session.approves,
             "points": self.session.points,
             "card": evidence.units.are_points,

@@ -3,24 +3,35 @@
   const about = JSON.parse(document.getElementById("model").textContent);
   const byId = (id) => document.getElementById(id);
   const SVG = "http://www.w3.org/2000/svg";
-  const MEASURES = [
-    ["loss", "Loss (bits a row)", (x) => x.toFixed(4)],
-    ["auc", "AUC", (x) => x.toFixed(4)],
-    ["mean_prediction", "Predicted (mean)", percent],
-    ["observed", "Observed", percent],
-    ["above", about.approves ? "Approval rate" : "Above cut-off", share],
-  ];
-  // Weights are shown times 100; those of a card, or of a model with whole points, as points.
-  const SCALE = about.points ?? 100;
-  const NOUN = about.points ? "points" : "weight";
-  const PLURAL = about.points ? "points" : "weights";
+  const number = about.link !== ""; // a regressor
+  const factors = about.link === "log";
+  const MEASURES = number
+    ? [
+        ["loss", "Mean deviance", digits],
+        ["rmse", "RMSE", digits],
+        ["mean_prediction", "Estimate (mean)", digits],
+        ["observed", "Observed (mean)", digits],
+      ]
+    : [
+        ["loss", "Loss (bits a row)", (x) => x.toFixed(4)],
+        ["auc", "AUC", (x) => x.toFixed(4)],
+        ["mean_prediction", "Predicted (mean)", percent],
+        ["observed", "Observed", percent],
+        ["above", about.approves ? "Approval rate" : "Above cut-off", share],
+      ];
+  // Weights are shown times 100; those of a card, or of a model with whole points, as points. Those
+  // of a number are in its unit, or factors.
+  const SCALE = number ? 1 : (about.points ?? 100);
+  const NOUN = factors ? "factor" : number ? "change" : about.points ? "points" : "weight";
+  const PLURAL = about.points ? "points" : `${NOUN}s`;
+  const UNIT = number ? "" : " bits";
   const TELL = {
     merge: (a) => `Merge ${list(a.levels)}`,
     tie: (a) => `Give ${list(a.levels)} the same ${NOUN}`,
     set: (a) => `Set the ${NOUN} of ${named(a.level)} to ${signed(a.weight)}`,
     move_cut: (a) => `Move the cut point ${a.cut} to ${a.to}`,
     monotone: (a) => `Make the ${PLURAL} ${a.direction > 0 ? "rise" : "fall"}`,
-    scale: (a) => `Multiply the ${PLURAL} by ${a.factor}`,
+    scale: (a) => factors ? `Raise the factors to the power ${a.factor}` : `Multiply the ${PLURAL} by ${a.factor}`,
     freeze: () => "Freeze the table: later refits leave it as it is",
     drop: () => "Drop the table",
     add_pair: (a) => `Add a table of ${shownAs(a.first)} and ${shownAs(a.second)} together`,
@@ -35,8 +46,14 @@
   function percent(x) { return `${(100 * x).toFixed(1)}%`; }
   // The share of rows above the cut-off, or of those that are approved.
   function share(x) { return percent(about.approves === "below" ? 1 - x : x); }
-  function read(x) { return about.points && !about.card ? Number((SCALE * x).toFixed(1)) : Math.round(SCALE * x); }
-  function signed(x) { return `${read(x) > 0 ? "+" : ""}${read(x)}`; }
+  function digits(x) { return String(Number(x.toPrecision(5))); }
+  function read(x) {
+    if (number) return Number((factors ? Math.exp(x) : x).toPrecision(4));
+    return about.points && !about.card ? Number((SCALE * x).toFixed(1)) : Math.round(SCALE * x);
+  }
+  // The weight of a level from what was typed.
+  function unread(x) { return factors ? Math.log(x) : x / SCALE; }
+  function signed(x) { return factors ? `× ${read(x)}` : `${read(x) > 0 ? "+" : ""}${read(x)}`; }
   function list(levels) { return levels.map(named).join(" and "); }
   // Levels are sent by their labels, and shown as the table shows them.
   function named(label) { return `“${table.levels.find((level) => level.label === label)?.text ?? label}”`; }
@@ -101,7 +118,7 @@
   function listed(own, most) {
     const button = make("button", { type: "button" }, own.shown);
     button.append(make("span", { className: "gauge", style: `inline-size: ${(100 * own.importance) / most}%` }));
-    button.title = `importance ${read(own.importance)}`;
+    button.title = `importance ${number ? digits(own.importance) : read(own.importance)}`;
     button.setAttribute("aria-current", String(own.name === table?.name));
     button.addEventListener("click", () => open(own.name));
     return make("li", {}, button);
@@ -113,7 +130,7 @@
     line.append(make("b", { textContent: change.why }), make("br"), change.text, make("br"));
     line.append(make("span", {
       className: "soft",
-      textContent: `${change.who}, ${change.when.slice(0, 16).replace("T", " ")} UTC; loss ${sign}${change.difference.toFixed(4)} bits${change.refit ? "; refitted" : ""}`,
+      textContent: `${change.who}, ${change.when.slice(0, 16).replace("T", " ")} UTC; ${number ? "deviance" : "loss"} ${sign}${change.difference.toFixed(4)}${UNIT}${change.refit ? "; refitted" : ""}`,
     }));
     return line;
   }
@@ -131,13 +148,22 @@
     const last = after ?? now;
     byId("groups").tBodies[0].replaceChildren(...last.groups.map((group, k) => {
       const base = (after ? now : before).groups[k];
-      const change = base ? (group.above - base.above) * (about.approves === "below" ? -1 : 1) : 0;
       const row = make("tr", {}, make("th", { scope: "row", textContent: group.name }));
-      const texts = [group.rows.toLocaleString("en"), percent(group.observed), percent(group.mean_prediction), share(group.above), `${change > 0 ? "+" : ""}${(100 * change).toFixed(1)}`];
+      const texts = [group.rows.toLocaleString("en"), ...(number ? ofNumber(group, base) : ofClass(group, base))];
       row.append(...texts.map((text) => make("td", { className: "number", textContent: text })));
       return row;
     }));
     byId("calibration").innerHTML = last.calibration;
+  }
+
+  function ofClass(group, base) {
+    const change = base ? (group.above - base.above) * (about.approves === "below" ? -1 : 1) : 0;
+    return [percent(group.observed), percent(group.mean_prediction), share(group.above), `${change > 0 ? "+" : ""}${(100 * change).toFixed(1)}`];
+  }
+
+  function ofNumber(group, base) {
+    const change = base ? group.mean_prediction - base.mean_prediction : 0;
+    return [digits(group.observed), digits(group.mean_prediction), `${change > 0 ? "+" : ""}${digits(change)}`];
   }
 
   // ---------------------------------------------------------------- the open table
@@ -178,10 +204,16 @@
     const box = make("input", { type: "checkbox" });
     box.setAttribute("aria-label", `Select ${level.text}`);
     box.addEventListener("change", () => select(k, box.checked));
-    const weight = make("input", { type: "number", step: "1", value: read(level.weight) });
-    weight.setAttribute("aria-label", about.points ? `Points of ${level.text}` : `Weight of ${level.text}, times 100`);
-    weight.addEventListener("change", () => weight.value !== "" &&
-      propose("set", { feature: table.name, level: level.label, weight: Number(weight.value) / SCALE }));
+    const weight = make("input", { type: "number", step: number ? "any" : "1", value: read(level.weight) });
+    if (factors) weight.min = 1e-6;
+    const named = factors ? "Factor" : number ? "Change" : about.points ? "Points" : "Weight";
+    weight.setAttribute("aria-label", `${named} of ${level.text}${number || about.points ? "" : ", times 100"}`);
+    weight.addEventListener("change", () => {
+      if (weight.value === "") return;
+      const typed = unread(Number(weight.value));
+      if (Number.isFinite(typed)) propose("set", { feature: table.name, level: level.label, weight: typed });
+      else say("A factor must be above 0.", true);
+    });
     const cut = table.shape?.cuts[k];
     const limit = make("td");
     limit.hidden = !table.shape;
@@ -191,9 +223,10 @@
       input.addEventListener("change", () => input.value !== "" && moveCut(cut, Number(input.value)));
       limit.append(input);
     }
-    const number = (text) => make("td", { className: "number", textContent: text });
+    const cell = (text) => make("td", { className: "number", textContent: text });
     const row = make("tr", {}, make("td", {}, box), make("th", { scope: "row", textContent: level.text }), limit);
-    row.append(number(Math.round(level.rows).toLocaleString("en")), number(level.rate === null ? "–" : percent(level.rate)));
+    row.append(cell(Math.round(level.rows).toLocaleString("en")));
+    if (!number) row.append(cell(level.rate === null ? "–" : percent(level.rate)));
     row.append(make("td", {}, weight), make("td", {}, bar(level.bar)));
     return row;
   }
@@ -269,7 +302,8 @@
       line.remove();
       if (!moved(event)) return select(k, !selected.has(k));
       const share = (height(event) - frame.top) / (frame.bottom - frame.top);
-      const weight = Math.round(SCALE * (frame.high - share * (frame.high - frame.low))) / SCALE;
+      const exact = frame.high - share * (frame.high - frame.low);
+      const weight = number ? unread(read(exact)) : Math.round(SCALE * exact) / SCALE;
       propose("set", { feature: table.name, level: table.levels[k].label, weight });
     });
   }
@@ -320,7 +354,10 @@
     say("");
     byId("proposed").textContent = `${given.feature ? `${table.shown}: ` : ""}${TELL[action](given)}?`;
     const change = found.effects.loss - state.effects.now.loss;
-    const word = Math.abs(change) < 5e-5 ? "does not change the loss" : `${change > 0 ? "raises" : "lowers"} the loss by ${Math.abs(change).toFixed(4)} bits a row`;
+    const size = number ? digits(Math.abs(change)) : `${Math.abs(change).toFixed(4)} bits a row`;
+    const small = number ? 1e-9 * Math.abs(state.effects.now.loss) : 5e-5;
+    const what = number ? "mean deviance" : "loss";
+    const word = Math.abs(change) < small ? `does not change the ${what}` : `${change > 0 ? "raises" : "lowers"} the ${what} by ${size}`;
     byId("verdict").textContent = `It ${word}.`;
     byId("proposal").hidden = false;
     byId("refit").checked = false;
@@ -429,10 +466,21 @@
     byId("factor-name").textContent = "Multiply points by";
     document.querySelector("[data-do=tie]").textContent = "Same points for selected";
   }
+  if (number) {
+    byId("weight-head").textContent = factors ? "Factor" : "Change";
+    byId("side-head").textContent = "Down | up";
+    byId("factor-name").textContent = factors ? "Raise factors to the power" : "Multiply changes by";
+    document.querySelector("[data-do=tie]").textContent = `Same ${NOUN} for selected`;
+    byId("how").textContent = byId("how").textContent.replace("change it", "change its estimate");
+    for (const id of ["rate-head", "share-head", "cut-off", "cut-off-name"]) byId(id).hidden = true;
+  }
   for (const id of ["rename", "rename_level"]) document.querySelector(`[data-do=${id}]`).hidden = about.card;
   byId("new-name").parentElement.hidden = about.card;
   byId("rate-head").textContent = `Share of ${about.positive}`;
-  byId("about").textContent = `Positive ${PLURAL} favour ${about.positive}. Save writes ${about.output}.`;
+  const meaning = factors
+    ? `Factors above 1 raise the estimate of ${about.positive}`
+    : number ? `Changes are in the unit of ${about.positive}` : `Positive ${PLURAL} favour ${about.positive}`;
+  byId("about").textContent = `${meaning}. Save writes ${about.output}.`;
   ask("state").then((first) => {
     if (!first) return;
     showState(first);

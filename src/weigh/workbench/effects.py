@@ -7,12 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from weigh.editing import loss_of
+from weigh.budget.quadratic import row_weights
+from weigh.editing import NumberRows, loss_of
 from weigh.evaluation import split_rows
+from weigh.evaluation.numbers import find_bands
 from weigh.evidence import Evidence, FeatureTable
 from weigh.frames import Floats, Integers, Sample
 from weigh.metrics import Scored, auc, reliability_table
 from weigh.pages.charts import draw_reliability
+from weigh.pages.numbers import draw_calibration
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,72 @@ class Judge:
         every = positive[places], p[places], p[places] > self.cut_off
         observed, mean, above = (float(np.average(part, weights=weight)) for part in every)
         return observed, mean, above
+
+
+@dataclass(frozen=True)
+class NumberGroup:
+    """The mean number and the mean estimate in a group of rows."""
+
+    name: str
+    rows: int
+    observed: float
+    mean_prediction: float
+
+
+@dataclass(frozen=True)
+class NumberEffects:
+    """The measures of a regressor on the evaluation rows."""
+
+    loss: float  # mean deviance
+    rmse: float
+    observed: float
+    mean_prediction: float
+    groups: tuple[NumberGroup, ...]
+    calibration: str  # a chart
+
+
+@dataclass(frozen=True, eq=False)
+class NumberJudge:
+    """The evaluation rows of a regressor, and their groups."""
+
+    rows: NumberRows
+    by: str = ""
+    groups: tuple[tuple[str, Integers], ...] = ()
+    cut_off: float = 0.5  # not used: numbers have no cut-off
+
+    def grouped(self, by: str, values: Any) -> NumberJudge:
+        """Measure groups of rows by the values of a column; an empty name means no groups."""
+        if not by:
+            return replace(self, by="", groups=())
+        every, weight = np.arange(len(self.rows.numbers)), self.rows.sample.weight
+        return replace(self, by=by, groups=(*split_rows(values, by, every, weight),))
+
+    def measure(self, totals: Totals, name: str = "now") -> NumberEffects:
+        """The measures of a model whose totals of these rows are known."""
+        rows, weight = self.rows, row_weights(self.rows.sample)
+        own = totals.values[:, 0]
+        means = np.asarray(rows.family.mean(own + rows.apart))
+        squared = np.average((rows.numbers - means) ** 2, weights=weight)
+        bands = find_bands(means, rows.numbers, weight, 0.95)
+        told = f"Rows in {len(bands)} bands by estimate ({name})."
+
+        def shares(places: Any) -> tuple[float, float]:
+            every = rows.numbers[places], means[places]
+            observed, mean = (float(np.average(own, weights=weight[places])) for own in every)
+            return observed, mean
+
+        return NumberEffects(
+            rows.deviance(own),
+            float(np.sqrt(squared)),
+            *shares(slice(None)),
+            tuple(NumberGroup(text, len(places), *shares(places)) for text, places in self.groups),
+            str(draw_calibration(bands, told)),
+        )
+
+
+def judge_of(rows: Any, cut_off: float) -> Judge | NumberJudge:
+    """The judge of a classifier's rows, or of a regressor's."""
+    return NumberJudge(rows) if isinstance(rows, NumberRows) else Judge(rows.sample, cut_off)
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ from weigh.frames import read
 from weigh.metrics.predicted import column_of
 from weigh.sheet import find_class
 from weigh.store import save, version_of
-from weigh.workbench.effects import Effects, Judge, Totals
+from weigh.workbench.effects import Effects, NumberEffects, Totals, judge_of
 from weigh.workbench.view import show_table, show_tables
 from weigh.writing import write_text
 
@@ -42,7 +42,7 @@ class Session:
     output : path
         Where the edited model is written.
     cut_off : float, default=0.5
-        The probability above which rows are counted.
+        The probability above which rows are counted; not for a regressor.
     by : str, optional
         A column whose groups are measured.
     adverse : label, optional
@@ -59,11 +59,16 @@ class Session:
         by: str | None = None,
         adverse: Any = None,
     ) -> None:
-        if len(editor.evidence.classes) != 2:
+        numbers = editor.evidence.estimates
+        if not numbers and len(editor.evidence.classes) != 2:
             n = len(editor.evidence.classes)
             raise ValueError(
                 f"the page edits models of two classes, but this one has {n}; "
                 "weigh.edit in Python takes more"
+            )
+        if numbers and adverse is not None:
+            raise ValueError(
+                "adverse names a class, but the model estimates a number; leave it out"
             )
         self.approves = _find_approved(editor.evidence.classes.tolist(), adverse)
         self.editor, self._table, self.output = editor, read(table), Path(output)
@@ -75,7 +80,7 @@ class Session:
                 f"{self.output} exists already; give it as the model to continue it in another "
                 "file, or name another output"
             )
-        self._judge = Judge(editor.sample, cut_off)
+        self._judge = judge_of(editor.rows, cut_off)
         self._totals = Totals.of(editor.evidence, editor.sample)
         self.look(cut_off, by or "")
         self.continued = self._continue()
@@ -227,9 +232,10 @@ class Session:
     def _made_of(self) -> str:
         """Hash of the model before all changes of this sitting, and of the rows."""
         found = hashlib.sha256(version_of(self.editor.given).encode("utf-8"))
-        for sample in (self.editor.sample, self.editor.train):
+        for rows in (self.editor.rows, self.editor.fitted_rows):
+            sample = rows.sample
             found.update(self.editor.given.evidence_.total(sample.table).tobytes())
-            found.update(sample.labels.tobytes())
+            found.update(rows.targets.tobytes())
             found.update(b"" if sample.weight is None else sample.weight.tobytes())
         return found.hexdigest()
 
@@ -260,13 +266,11 @@ def _read_draft(path: Path, text: str, made_of: str) -> list[Change]:
     return edits
 
 
-def _plain(effects: Effects) -> dict[str, Any]:
+def _plain(effects: Effects | NumberEffects) -> dict[str, Any]:
     """Numbers as JSON has them: what is not known is null."""
-    return {
-        **{name: _number(getattr(effects, name)) for name in MEASURES},
-        "groups": [vars(group) for group in effects.groups],
-        "calibration": effects.calibration,
-    }
+    told = {name: _number(x) for name, x in vars(effects).items() if isinstance(x, float)}
+    groups = [vars(group) for group in effects.groups]
+    return told | {"groups": groups, "calibration": effects.calibration}
 
 
 def _find_approved(classes: list[Any], adverse: Any) -> str:
@@ -274,9 +278,6 @@ def _find_approved(classes: list[Any], adverse: Any) -> str:
     if adverse is None:
         return ""
     return "below" if find_class(classes, adverse, role="adverse") == 1 else "above"
-
-
-MEASURES = ("loss", "auc", "observed", "mean_prediction", "above")
 
 
 def _number(value: float) -> float | None:

@@ -43,9 +43,11 @@ def show_table(evidence: Evidence, name: str) -> dict[str, Any]:
 
 
 def _levels(table: FeatureTable) -> list[dict[str, Any]]:
-    rows, positive = table.counts.sum(axis=1), table.counts[:, 1]
+    rows = table.counts.sum(axis=1)
+    positive = table.counts[:, 1] if table.counts.shape[1] > 1 else np.zeros_like(rows)
     rate = np.divide(positive, rows, out=np.zeros_like(rows), where=rows > 0)
-    largest = max(float(np.abs(table.by_class).max(initial=0.0)), 0.05)
+    least = 0.05 if table.counts.shape[1] > 1 else 1e-300  # numbers have a unit of their own
+    largest = max(float(np.abs(table.by_class).max(initial=0.0)), least)
     told = zip(
         table.labels, spell_levels(table.feature), rows, rate, table.by_class[:, 0], strict=True
     )
