@@ -83,8 +83,8 @@ class Screening(Shown):
         """The statistics as plain data: a list of columns."""
         names = [name for name in Column.__dataclass_fields__ if name != "stability" or self.time]
         columns = [{name: getattr(column, name) for name in names} for column in self.columns]
-        told = {"rows": self.n_rows, "pos_label": self.pos_label, "columns": columns}
-        return told | {"unread": {**self.unread}, "leaks": [*self.leaks]}
+        data = {"rows": self.n_rows, "pos_label": self.pos_label, "columns": columns}
+        return data | {"unread": {**self.unread}, "leaks": [*self.leaks]}
 
     def to_frame(self) -> Any:
         """One row per column, in the dataframe library of X."""
@@ -158,9 +158,9 @@ class Screening(Shown):
                 f"correlation {self.correlations[place, k]:.2f} with {self.columns[k].name}"
                 for k in near[:1]
             ]
-            told = "; ".join(filter(None, reasons))
-            if told:
-                left_out[column.name] = told
+            why = "; ".join(filter(None, reasons))
+            if why:
+                left_out[column.name] = why
             else:
                 kept.append(place)
         return Selection(tuple(self.columns[k].name for k in kept), left_out)
@@ -287,8 +287,8 @@ def _refuse_options(options: Mapping[str, Any], unread: Mapping[str, str]) -> No
         listed = option == "categorical_features" and not isinstance(value, str)
         for name in unread if listed or isinstance(value, Mapping) else ():
             if name in value:
-                told = f" names {name!r}, but this column {unread[name]}"
-                raise ParameterError(Parameter(option), told)
+                why = f" names {name!r}, but this column {unread[name]}"
+                raise ParameterError(Parameter(option), why)
 
 
 def _find_leaks(table: Table, y: Any) -> tuple[str, ...]:

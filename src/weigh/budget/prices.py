@@ -247,10 +247,10 @@ def price(
         engine.report(k + 1, len(splits))
     held_out = np.concatenate([np.flatnonzero(split[1]) for split in splits])
     whole, *small = [_join(tried) for tried in zip(*folds, strict=True)]
-    judge = Judge(rows.take_places(held_out), whole)
-    prices = tuple(judge.price(*both) for both in zip(budgets, small, strict=True))
-    knee = judge.find_knee(prices, small)
-    return Prices(judge.full, prices, knee, len(held_out), len(splits))
+    baseline = Baseline(rows.take_places(held_out), whole)
+    prices = tuple(baseline.price(*both) for both in zip(budgets, small, strict=True))
+    knee = baseline.find_knee(prices, small)
+    return Prices(baseline.full, prices, knee, len(held_out), len(splits))
 
 
 @dataclass(frozen=True, eq=False)
@@ -297,7 +297,7 @@ def try_fold(
 
 
 @dataclass(frozen=True, eq=False)
-class Judge:
+class Baseline:
     """Hold-out rows with the predictions of the full model, to measure budgets against."""
 
     rows: Rows
@@ -347,6 +347,6 @@ class Judge:
         The standard error is that of the paired difference from the budget with the lowest loss.
         """
         best = self.losses(small[int(np.argmin([p.loss.value for p in prices]))])
-        apart = [self.mean(self.losses(tried) - best) for tried in small]
-        near = [p for p, far in zip(prices, apart, strict=True) if far.value <= far.error]
+        gaps = [self.mean(self.losses(tried) - best) for tried in small]
+        near = [p for p, gap in zip(prices, gaps, strict=True) if gap.value <= gap.error]
         return min(near, key=lambda p: (p.total_levels, p.loss.value))

@@ -115,8 +115,8 @@ class Rows:
         if isinstance(value, str) or not isinstance(value, Iterable):
             return value
         if isinstance(value, Mapping):
-            spelt = {every[k] if is_count(k) else k: v for k, v in value.items()}
-            return {name: spelt[name] for name in names if name in spelt}
+            by_name = {every[k] if is_count(k) else k: v for k, v in value.items()}
+            return {name: by_name[name] for name in names if name in by_name}
         listed = [*value]
         if len(listed) == len(every) and not any(isinstance(item, str) for item in listed):
             return [listed[every.index(name)] for name in names]  # one entry per column
@@ -192,10 +192,10 @@ def without_copies(evidence: Evidence, rows: Rows) -> Evidence:
     kept = []
     for table, places in zip(evidence, places_of(evidence, rows.sample), strict=True):
         _, first, inverse = np.unique(places, return_index=True, return_inverse=True)
-        told = first[inverse].tobytes()  # each level named by its first row
-        if told not in seen:
+        merged = first[inverse].tobytes()  # each level named by its first row
+        if merged not in seen:
             kept.append(table)
-        seen.add(told)
+        seen.add(merged)
     return replace(evidence, tables=tuple(kept))
 
 

@@ -134,12 +134,12 @@ class Challenge(Paired):
         """Conclusions from the numbers, in sentences."""
         _, entered, left, _ = self.swaps
         name = label(self.pos_label)
-        told = (
+        found = (
             self.verdict,
             f"At the cut-off of probability {self.cut_off:g}, the new model alone puts "
             f"{entered.tell(name)} above it, and the old model alone {left.tell(name)}.",
         )
-        return (*told, *self.warnings)
+        return (*found, *self.warnings)
 
     def view(self) -> View:
         """The tables and sentences that are shown."""
@@ -211,8 +211,8 @@ class NumberChallenge(Paired):
     @property
     def findings(self) -> tuple[str, ...]:
         """Conclusions from the numbers, in sentences."""
-        told = (self.old.exposure,) if self.old.exposure else ()
-        return (self.verdict, *told, *self.warnings)
+        exposed = (self.old.exposure,) if self.old.exposure else ()
+        return (self.verdict, *exposed, *self.warnings)
 
     def _tell(self, value: float, sign: str = "") -> str:
         return spell(value, digits_of(value), sign)

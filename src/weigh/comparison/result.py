@@ -235,8 +235,8 @@ def _measures(found: Comparison, fitted: list[Entry]) -> Section:
     notes = [
         f"{entry.name} warned: {_short(text)}" for entry in fitted for text in entry.warnings[:2]
     ]
-    told = f"in {BITS}" if found.loss_name == BITS else f"is the {found.loss_name}"
-    title = f"Hold-out rows: loss {told}, and seconds per fold"
+    unit = f"in {BITS}" if found.loss_name == BITS else f"is the {found.loss_name}"
+    title = f"Hold-out rows: loss {unit}, and seconds per fold"
     return Section(title, ("Learner", *heads, "Fit s", "Predict s"), rows, tuple(notes))
 
 

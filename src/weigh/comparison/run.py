@@ -59,8 +59,8 @@ def run_learner(name: str, estimator: Any, task: Task, done: int, of: int) -> Ou
             engine.report(done + k + 1, of)
     except Exception as error:  # a learner of any library may raise any error
         engine.report(done + len(task.splits), of)
-        told = f"{type(error).__name__}: {error}"
-        return Outcome(name, estimator, None, np.nan, np.nan, (), told)
+        why = f"{type(error).__name__}: {error}"
+        return Outcome(name, estimator, None, np.nan, np.nan, (), why)
     fit, predict = np.median(seconds, axis=0).tolist()
     p = np.concatenate(parts)
     return Outcome(name, estimator, p, fit, predict, tuple(dict.fromkeys(said)))
@@ -252,8 +252,8 @@ def _is_near(entry: Entry, limit: float, errors: float) -> bool:
 
 def _tell_loss(value: float, unit: str, sign: str = "") -> str:
     """Format a loss with its unit."""
-    told = spell_loss(value, unit, sign)
-    return f"{told} {unit}" if unit == BITS else f"{unit} {told}"
+    text = spell_loss(value, unit, sign)
+    return f"{text} {unit}" if unit == BITS else f"{unit} {text}"
 
 
 def _reason(chosen: Entry, best: Entry, n: int, unit: str) -> str:

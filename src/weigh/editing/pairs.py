@@ -52,13 +52,14 @@ def _find_scales(evidence: Evidence, rows: ClassRows | NumberRows, start: Start)
     blocks, _ = prior_of(table.feature, table.counts, 0)
     if not blocks:
         return found
-    bends, n_totals = _bends(evidence, rows), len(found)
+    curvature, n_totals = _curvature_of(evidence, rows), len(found)
     jointly = evidence.link != "ovr" and n_totals > 1
     known = [start.scales[name] for name in _pairs_before(evidence) if name in start.scales]
     for own in [slice(None)] if jointly else [slice(k, k + 1) for k in range(n_totals)]:
         scale = float(found[own][0])
         others = np.array([scales[own][0] for scales in known])
-        search = _Search.at(blocks[0], table.by_class[:, own], bends[:, own], scale, others, start)
+        weights = table.by_class[:, own]
+        search = _Search.at(blocks[0], weights, curvature[:, own], scale, others, start)
         found[own] = search.climb(scale, FIRM if not evidence.estimates else LEAST_SCALE)
     return found
 
@@ -67,26 +68,26 @@ def _pairs_before(evidence: Evidence) -> list[str]:
     return [table.name for table in evidence.tables[:-1] if isinstance(table.feature, Cross)]
 
 
-def _bends(evidence: Evidence, rows: ClassRows | NumberRows) -> Floats:
+def _curvature_of(evidence: Evidence, rows: ClassRows | NumberRows) -> Floats:
     """The second derivative of the loss with respect to the weight of each cell, by total."""
     table, read = evidence.tables[-1], rows.sample.table
-    curvature = rows.moments(evidence, evidence.total(read)).curvature
+    by_row = rows.moments(evidence, evidence.total(read)).curvature
     placed = table.feature.read(read)
-    bends = np.zeros((len(table.levels) + 1, curvature.shape[1]))
-    np.add.at(bends, placed.levels[placed.codes], curvature)
-    return bends[:-1]
+    sums = np.zeros((len(table.levels) + 1, by_row.shape[1]))
+    np.add.at(sums, placed.levels[placed.codes], by_row)
+    return sums[:-1]
 
 
 @dataclass(frozen=True, eq=False)
 class _Search:
     """The loss in coordinates where the penalty matrix S is the identity.
 
-    The second derivatives `bends` are diagonal too, so the weights at scale s are
-    right/(bends + s).
+    The second derivatives `curvature` are diagonal too, so the weights at scale s are
+    right/(curvature + s).
     """
 
     block: Block
-    bends: Floats
+    curvature: Floats
     right: Floats
     others: Floats  # the scales of the model's other pairs
     size: float
@@ -102,21 +103,21 @@ class _Search:
         if block.matrix is None:
             return cls(block, c, w * (c + scale), others, start.size)
         root = np.linalg.cholesky(block.matrix)
-        bends, right = np.empty_like(c), np.empty_like(w)
+        curvature, right = np.empty_like(c), np.empty_like(w)
         for k, own in enumerate(c.T):
             turned = solve_triangular(root, np.diag(np.sqrt(own)), lower=True)
-            bends[:, k], sides = np.linalg.eigh(turned @ turned.T)
-            right[:, k] = (bends[:, k] + scale) * (sides.T @ (root.T @ w[:, k]))
-        return cls(block, np.maximum(bends, 0.0), right, others, start.size)
+            curvature[:, k], sides = np.linalg.eigh(turned @ turned.T)
+            right[:, k] = (curvature[:, k] + scale) * (sides.T @ (root.T @ w[:, k]))
+        return cls(block, np.maximum(curvature, 0.0), right, others, start.size)
 
     def climb(self, scale: float, least: float) -> float:
         """The scale to which Fellner and Schall's updates converge."""
-        n = self.bends.shape[1]
+        n = self.curvature.shape[1]
         share = 1.0 if n == 1 else (n - 1) / n  # the weights of the classes sum to zero
         ends = least / (share * self.block.firmness * self.size), MOST_SCALE / self.size
         for _ in range(UPDATES):
-            free = share * float((self.bends / (self.bends + scale)).sum())
-            norm = float(((self.right / (self.bends + scale)) ** 2).sum())
+            free = share * float((self.curvature / (self.curvature + scale)).sum())
+            norm = float(((self.right / (self.curvature + scale)) ** 2).sum())
             above, below = balance(free, norm, self._expect(scale), scale)
             last, scale = scale, float(np.clip(above / below, *ends))
             if abs(np.log(scale / last)) < STEADY / 10:

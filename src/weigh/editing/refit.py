@@ -205,14 +205,16 @@ def _problem(
     slope = rows.moments(start.given, totals).slope
     free = [np.full(len(table.levels), table.name not in held) for table in evidence]
     known = [np.full(len(table.levels), table.name in start.given) for table in evidence]
-    told = np.concatenate([[True], *known])  # an added table starts at zero, not at a minimum
+    starts_fitted = np.concatenate(
+        [[True], *known]
+    )  # an added table starts at zero, not at a minimum
     return _Problem(
         evidence,
         design,
         rows,
         row_weights(sample),
         weights,
-        np.where(told[:, None], design.T @ slope, 0.0),
+        np.where(starts_fitted[:, None], design.T @ slope, 0.0),
         start.pull(),
         np.concatenate([[True], *free]),
         start.orders(held),

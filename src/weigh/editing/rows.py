@@ -40,7 +40,7 @@ class ClassRows:
 
 @dataclass(frozen=True, eq=False)
 class NumberRows:
-    """Rows with their numbers and offsets (`apart`); the loss is the mean deviance.
+    """Rows with their numbers and offsets; the loss is the mean deviance.
 
     `dispersion` is that of the model before all changes; the loss in nats is divided by it.
     """
@@ -48,7 +48,7 @@ class NumberRows:
     sample: Sample
     family: Family
     numbers: Floats
-    apart: Floats
+    offset: Floats
     dispersion: float
     loss_name: ClassVar[str] = "deviance"
 
@@ -69,10 +69,10 @@ class NumberRows:
         refuse_outside(model._family, numbers, sample.target, model.family, sample.kept)
         given = find_given(model.evidence_, table.names, exposure)
         known = spread_out(given.get("exposure"), table.n_rows)
-        apart = read_offset(model._family, model.family, table, known, given.get("offset"))
+        offset = read_offset(model._family, model.family, table, known, given.get("offset"))
         own = model._match(sample.table).select(model._column_names())
         sample = replace(sample, table=own)
-        return cls(sample, model._family, numbers, apart[sample.kept], float(model.dispersion_))
+        return cls(sample, model._family, numbers, offset[sample.kept], float(model.dispersion_))
 
     def loss(self, evidence: Evidence) -> float:
         """The mean deviance of a model; for the gaussian family the mean squared error."""
@@ -86,7 +86,7 @@ class NumberRows:
     def moments(self, evidence: Evidence, totals: Floats) -> Moments:
         """Loss in nats, slope and curvature of each row at its total."""
         weight = row_weights(self.sample) / self.dispersion
-        return self.family.moments(totals + self.apart[:, None], self.numbers, weight)
+        return self.family.moments(totals + self.offset[:, None], self.numbers, weight)
 
     @property
     def variance(self) -> float:
@@ -117,7 +117,7 @@ class NumberRows:
         return float(np.average(errors, weights=row_weights(self.sample))) or 1.0
 
     def _totals(self, evidence: Evidence) -> Floats:
-        return np.asarray(evidence.total(self.sample.table)[:, 0] + self.apart)
+        return np.asarray(evidence.total(self.sample.table)[:, 0] + self.offset)
 
 
 def read_rows(

@@ -88,24 +88,24 @@ def _ranking(measures: Measures, of: str) -> str:
 def _calibration(found: Evaluation, measures: Measures, of: str) -> list[str]:
     mend = "" if found.training_rows else f" {MEND}"  # unknown from training rows
     slope, level = measures.slope, measures.in_the_large
-    told_slope = slope.spelled("{:.2f}".format)
-    told: list[str] = []
+    spelled = slope.spelled("{:.2f}".format)
+    lines: list[str] = []
     if slope.has_interval() and slope.high < 0:
-        return [f"Calibration slope {told_slope}: higher predictions go with lower rates."]
+        return [f"Calibration slope {spelled}: higher predictions go with lower rates."]
     if slope.has_interval() and not slope.holds(1):
         sure = "overconfident" if slope.value < 1 else "underconfident"
-        told.append(f"Calibration slope {told_slope}: {sure} (1 is right).{mend}")
+        lines.append(f"Calibration slope {spelled}: {sure} (1 is right).{mend}")
     if level.has_interval() and not level.holds(0):
         off = "high" if level.value < 0 else "low"
-        told.append(
+        lines.append(
             f"Predictions are too {off}: mean {measures.mean_prediction:.1%} {of}, observed "
             f"{measures.base_rate.value:.1%}.{mend}"
         )
-    if not told and slope.has_interval():
+    if not lines and slope.has_interval():
         vague = slope.high - slope.low > VAGUE
         what = "too few rows to judge" if vague else "no significant miscalibration"
-        told.append(f"Calibration slope {told_slope}: {what}.")
-    return told
+        lines.append(f"Calibration slope {spelled}: {what}.")
+    return lines
 
 
 def _groups(found: Evaluation) -> list[str]:
@@ -124,16 +124,16 @@ def _groups(found: Evaluation) -> list[str]:
 def _decision(found: Evaluation, measures: Measures) -> str:
     chosen, best = measures.decision, measures.best
     wrong, missed = found.costs
-    told = (
+    text = (
         f"Cut-off {chosen.rates.threshold:.3g} for {label(found.pos_label)} (a false positive "
         f"costs {wrong:g}, a false negative {missed:g}): mean cost {chosen.cost:.4f} a row"
     )
     if best.cost >= chosen.cost:
-        told += ", the lowest on these rows."
+        text += ", the lowest on these rows."
     else:
-        told += f". The best cut-off on these rows is {best.rates.threshold:.3g} ({best.cost:.4f})."
+        text += f". The best cut-off on these rows is {best.rates.threshold:.3g} ({best.cost:.4f})."
     all_or_none = f"{measures.cost_of_all:.4f}, flagging none {measures.cost_of_none:.4f}"
-    return f"{told} Flagging every row costs {all_or_none}."
+    return f"{text} Flagging every row costs {all_or_none}."
 
 
 def _confusion(measures: ManyMeasures, classes: tuple[Value, ...]) -> str:

@@ -121,13 +121,13 @@ class NumberEvaluation(Grouped):
     def _tell_biased(self) -> str:
         """A sentence about the groups whose mean estimate is biased, the largest group first."""
         unit = f", per unit of {self.exposed}" if self.exposed else ""
-        told = [
+        biased = [
             f"{group.name} (estimate {self._mean(group.estimate)}, "
             f"observed {self._mean(group.observed)})"
             for group in sorted(self.groups, key=lambda group: -group.weight)
             if group.is_biased()
         ]
-        return self.tell_groups(f"Groups with biased estimates{unit}", told)
+        return self.tell_groups(f"Groups with biased estimates{unit}", biased)
 
     def has_deviance(self) -> bool:
         """Whether the deviance belongs to a family other than the gaussian."""

@@ -61,8 +61,8 @@ def bounded(value: Bounded, digits: int = 3, ends: int | None = None, why: str =
     `ends` is the number of digits of the interval's limits.
     """
     if not value.is_known():
-        told = number(value.value)
-        return f"{'not defined' if told == '-' else told}: {why}" if why else told
+        text = number(value.value)
+        return f"{'not defined' if text == '-' else text}: {why}" if why else text
     if not value.has_interval():
         return number(value.value, digits)
     low, high = (number(end, ends or digits) for end in (value.low, value.high))
@@ -262,8 +262,8 @@ def _confusion(m: ManyMeasures, names: list[str]) -> tuple[Section, ...]:
     lines = []
     for c, name in enumerate(names):
         wrong = [(m.confusion[c, k], k) for k in range(len(names)) if k != c and m.confusion[c, k]]
-        told = [f"{names[k]} ({x:,.6g})" for x, k in sorted(wrong, key=lambda pair: -pair[0])[:3]]
-        lines.append((name, f"{m.confusion[c].sum():,.6g}", ", ".join(told)))
+        taken = [f"{names[k]} ({x:,.6g})" for x, k in sorted(wrong, key=lambda pair: -pair[0])[:3]]
+        lines.append((name, f"{m.confusion[c].sum():,.6g}", ", ".join(taken)))
     return (Section("Confusion", ("Class", "Rows", "Most often taken for"), tuple(lines)),)
 
 

@@ -154,12 +154,12 @@ class SurvivalEvaluation(Grouped):
 
     def _tell_biased(self) -> str:
         """A sentence about groups with significantly more or fewer events than expected."""
-        told = [
+        biased = [
             f"{group.name} ({group.observed:,} observed, {group.expected:,.1f} expected)"
             for group in sorted(self.groups, key=lambda group: -group.expected)
             if group.ratio.has_interval() and not group.ratio.holds(1.0)
         ]
-        return self.tell_groups("Groups with more or fewer events than expected", told)
+        return self.tell_groups("Groups with more or fewer events than expected", biased)
 
     def _tell_censoring(self) -> str:
         """A note if the observed share differs from the estimate but the number of events fits."""
@@ -204,8 +204,8 @@ class SurvivalEvaluation(Grouped):
         late = self.n_events - self.all_rows.observed if self.all_rows else 0
         if not late:
             return super().show_groups()
-        told = f"Events after the model's last period, which are not counted: {late:,}."
-        return tuple(replace(own, notes=(*own.notes, told)) for own in super().show_groups())
+        note = f"Events after the model's last period, which are not counted: {late:,}."
+        return tuple(replace(own, notes=(*own.notes, note)) for own in super().show_groups())
 
     def group_columns(self, lines: Sequence[SurvivalGroup]) -> tuple[str, dict[str, list[str]]]:
         """Observed and expected events, their ratio, and concordance by group."""

@@ -206,14 +206,14 @@ def expected_cost(
 def _cost_of_labels(
     y_true: Any, y_pred: Any, costs: Any, labels: Any, sample_weight: Any, pos_label: Any
 ) -> float:
-    true, n_told = Labels.read(y_true, sample_weight), len(read_codes(y_pred, "y_pred").codes)
-    if n_told != len(true.kept):
-        raise ValueError(f"y_true has {len(true.kept)} rows and y_pred {n_told}; give one for each")
-    told = Labels.read(y_pred, None if sample_weight is None else true.kept.astype(np.float64))
-    every = Labels.read([*true.values, *told.values]).values
+    true, n_pred = Labels.read(y_true, sample_weight), len(read_codes(y_pred, "y_pred").codes)
+    if n_pred != len(true.kept):
+        raise ValueError(f"y_true has {len(true.kept)} rows and y_pred {n_pred}; give one for each")
+    decided = Labels.read(y_pred, None if sample_weight is None else true.kept.astype(np.float64))
+    every = Labels.read([*true.values, *decided.values]).values
     known = every if labels is None else read_classes(labels)
     matrix = _order_costs(costs, known, pos_label)
-    return float(np.average(matrix[find(true, known), find(told, known)], weights=true.weight))
+    return float(np.average(matrix[find(true, known), find(decided, known)], weights=true.weight))
 
 
 def _read_costs(costs: Any, n_classes: int) -> Floats:

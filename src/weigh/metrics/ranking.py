@@ -183,9 +183,13 @@ class Ranks:
 
 def _exact(groups: Groups, value: float) -> float:
     """AUC: exactly 0 or 1 if the classes are separated; other values are clipped to [0, 1]."""
-    told, rest = (np.flatnonzero(part) for part in (groups.positives, groups.negatives))
-    if len(told) and len(rest) and (told[0] > rest[-1] or told[-1] < rest[0]):
-        return float(told[0] > rest[-1])
+    positives, negatives = (np.flatnonzero(part) for part in (groups.positives, groups.negatives))
+    if (
+        len(positives)
+        and len(negatives)
+        and (positives[0] > negatives[-1] or positives[-1] < negatives[0])
+    ):
+        return float(positives[0] > negatives[-1])
     return min(max(value, 0.0), 1.0)
 
 

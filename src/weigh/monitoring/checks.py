@@ -16,7 +16,7 @@ from weigh.frames import Floats
 from weigh.metrics import Stability, population_stability_index
 from weigh.metrics.numbers import NAN
 from weigh.metrics.stability import compare_counts
-from weigh.monitoring.counts import Seen, Totals
+from weigh.monitoring.counts import LevelCounts, Totals
 
 LEVELS = ("none", "notice", "warning", "alarm")
 LIMITS = (0.01, 0.1, 0.25)
@@ -237,7 +237,7 @@ class Cells:
     new: Floats
 
     @classmethod
-    def of(cls, evidence: Evidence, table: FeatureTable, seen: Seen) -> Cells:
+    def of(cls, evidence: Evidence, table: FeatureTable, seen: LevelCounts) -> Cells:
         """The cells of a table."""
         old = table.counts.sum(axis=1)
         known = all(part.has_missing for part in table.feature.parts)
@@ -278,7 +278,7 @@ class Cells:
         return min(1.0, 2 * min(p, compare_unseen(old, new))) if len(unseen) else p
 
 
-def compare_table(evidence: Evidence, table: FeatureTable, seen: Seen) -> FeatureDrift:
+def compare_table(evidence: Evidence, table: FeatureTable, seen: LevelCounts) -> FeatureDrift:
     """The drift of one table: its levels, missing values and new values."""
     whole = Cells.of(evidence, table, seen)
     n_old, n_new = float(evidence.class_counts.sum()), float(whole.new.sum())
@@ -306,14 +306,14 @@ def compare_table(evidence: Evidence, table: FeatureTable, seen: Seen) -> Featur
     )
 
 
-def _find_vanished(table: FeatureTable, seen: Seen, share: float) -> tuple[str, ...]:
+def _find_vanished(table: FeatureTable, seen: LevelCounts, share: float) -> tuple[str, ...]:
     """The levels of training without a new row, if this is improbable by chance."""
     old = table.counts.sum(axis=1)
     gone = (old > 0) & (seen.own == 0) & (share**old * len(old) < GONE)
     return tuple(table.labels[v] for v in np.flatnonzero(gone))
 
 
-def _find_grown(table: FeatureTable, seen: Seen, share: float) -> dict[str, int]:
+def _find_grown(table: FeatureTable, seen: LevelCounts, share: float) -> dict[str, int]:
     """Values within `other` with significantly more new rows than in training.
 
     Given the rows of a value in both samples, those in the new sample are binomial. The model does

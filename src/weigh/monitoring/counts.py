@@ -19,7 +19,7 @@ from weigh.metrics.scored import Flags
 
 
 @dataclass
-class Seen:
+class LevelCounts:
     """New rows of one table: by level, of values without a level (`unseen`), and without a value.
 
     `inside` counts the values that share the level `other`. `pooled` marks levels that were counted
@@ -64,9 +64,9 @@ def in_batches(table: Table) -> Iterator[tuple[slice, Table]]:
         done += batch.n_rows
 
 
-def count_rows(evidence: Evidence, table: Table) -> tuple[list[Seen], Totals]:
+def count_rows(evidence: Evidence, table: Table) -> tuple[list[LevelCounts], Totals]:
     """The counts of new rows by level of each table, and the totals of the rows."""
-    seen = [Seen(np.zeros(len(t.levels)), 0.0, Counter()) for t in evidence]
+    seen = [LevelCounts(np.zeros(len(t.levels)), 0.0, Counter()) for t in evidence]
     totals = np.empty((table.n_rows, len(evidence.prior_row)))
     weights = [t.padded for t in evidence]
     for rows, batch in in_batches(table):
@@ -146,7 +146,7 @@ ESCAPES = {r"\\": "\\", r"\"": '"', r"\n": "\n"}
 
 def read_metrics(
     metrics: str | os.PathLike[str], evidence: Evidence, version: str
-) -> tuple[list[Seen], Totals]:
+) -> tuple[list[LevelCounts], Totals]:
     """The rows at the levels of each table, and moments of their totals.
 
     Metrics of other models are an error.
@@ -157,9 +157,9 @@ def read_metrics(
     found = [(name, _labels(inner), float(number)) for name, inner, number in lines]
     served = {labels["version"] for name, labels, _ in found if name == "rows_total"}
     if version not in served:
-        told = ", ".join(sorted(served)) or "no model at all"
+        versions = ", ".join(sorted(served)) or "no model at all"
         raise ValueError(
-            f"the metrics belong to {told}, but the model is {version}; give its own metrics"
+            f"the metrics belong to {versions}, but the model is {version}; give its own metrics"
         )
     own = _Series(
         {
@@ -179,9 +179,9 @@ class _Series(dict[tuple[str, ...], float]):
 
     def __missing__(self, key: tuple[str, ...]) -> float:
         name, *labels = key
-        told = "".join(f" of {text!r}" for text in labels)
+        of = "".join(f" of {text!r}" for text in labels)
         raise ValueError(
-            f"the metrics have no weigh_{name}{told}; give the whole answer of /metrics, not a part"
+            f"the metrics have no weigh_{name}{of}; give the whole answer of /metrics, not a part"
         )
 
 
@@ -192,11 +192,11 @@ def _labels(inner: str) -> dict[str, str]:
     }
 
 
-def _seen(table: FeatureTable, own: dict[tuple[str, ...], float]) -> Seen:
+def _seen(table: FeatureTable, own: dict[tuple[str, ...], float]) -> LevelCounts:
     levels, pooled = _levels(table, own)
     unseen = int(own["unseen_rows_total", table.name])
     values = Counter({"new values": unseen} if unseen else {})
-    return Seen(levels, own["absent_rows_total", table.name], values, pooled=pooled)
+    return LevelCounts(levels, own["absent_rows_total", table.name], values, pooled=pooled)
 
 
 def _levels(table: FeatureTable, own: dict[tuple[str, ...], float]) -> tuple[Floats, Flags | None]:

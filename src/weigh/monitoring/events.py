@@ -15,7 +15,7 @@ from weigh.metrics import COVERAGE
 from weigh.metrics.numbers import NAN
 from weigh.metrics.survival import concordance, event_ratio
 from weigh.monitoring.checks import FEWEST, Check
-from weigh.monitoring.labels import HALF, Known, Labelled, compare_weights, measure
+from weigh.monitoring.labels import HALF, Labelled, OutcomeChecks, compare_weights, measure
 from weigh.survival.periods import read_survival
 
 SPANS = 5
@@ -54,7 +54,7 @@ class EventQuality:
     spans: tuple[Span, ...]
 
 
-def check_events(model: Any, X: Any, y: Any) -> Known:
+def check_events(model: Any, X: Any, y: Any) -> OutcomeChecks:
     """Compare observed with expected events, in total, over time, and by the tables of the hazard.
 
     As in the fit, there is one row for each row and period at risk. Given that a row is still at
@@ -88,19 +88,19 @@ def check_events(model: Any, X: Any, y: Any) -> Known:
     return _check(quality, spans, labelled, model.time_name_)
 
 
-def _check(quality: EventQuality, spans: _Spans, rows: Labelled, time: str) -> Known:
+def _check(quality: EventQuality, spans: _Spans, rows: Labelled, time: str) -> OutcomeChecks:
     """The checks of events; `time` is the name of the model's table of time."""
     if not quality.expected > 0:  # no row has been at risk so far
-        return Known([], [quality])
+        return OutcomeChecks([], [quality])
     total = check_ratio("events", quality.observed, quality.expected, float(spans.before.sum()))
     if quality.observed < FEW_EVENTS:
-        return Known([total], [quality])
+        return OutcomeChecks([total], [quality])
     fitted, (_, slope) = measure(rows, 1)
     checks = [total, slope, *spans.check()]
     held, moved = compare_weights(rows, 1, fitted.in_the_large.value)
     checks += [check for check in held if check.name != time]  # spans check it
     moved = [one for one in moved if one.feature != time]
-    return Known(checks, [replace(quality, slope=fitted.slope)], moved)
+    return OutcomeChecks(checks, [replace(quality, slope=fitted.slope)], moved)
 
 
 def check_ratio(name: str, observed: float, expected: float, before: float) -> Check:

@@ -60,7 +60,7 @@ class Moved:
 
 
 @dataclass(frozen=True)
-class Known:
+class OutcomeChecks:
     """The checks, quality and moved weights from known labels, numbers or events."""
 
     checks: list[Check] = field(default_factory=list)
@@ -103,10 +103,10 @@ class Labelled:
         return what + named
 
 
-def check_labels(evidence: Evidence, sample: Sample) -> Known:
+def check_labels(evidence: Evidence, sample: Sample) -> OutcomeChecks:
     """Check class frequencies, calibration and weights on new rows with known classes."""
     rows = Labelled(evidence, sample, evidence.probabilities(evidence.total(sample.table)))
-    known = Known([_check_classes(evidence, sample)])
+    known = OutcomeChecks([_check_classes(evidence, sample)])
     for c in rows.places:
         quality, checks = measure(rows, c)
         known.quality.append(quality)

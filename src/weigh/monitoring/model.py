@@ -16,9 +16,9 @@ from weigh.evidence import Evidence, evidence_of, inherit, is_sum, model_of
 from weigh.frames import FarTable, Sample, Table, label_sample, match, read
 from weigh.metrics.numbers import read_number
 from weigh.monitoring.checks import check_distribution, check_means, compare_table, judge
-from weigh.monitoring.counts import Seen, Totals, count_rows, read_metrics
+from weigh.monitoring.counts import LevelCounts, Totals, count_rows, read_metrics
 from weigh.monitoring.events import check_events
-from weigh.monitoring.labels import Known, check_labels
+from weigh.monitoring.labels import OutcomeChecks, check_labels
 from weigh.monitoring.numbers import check_numbers
 from weigh.monitoring.result import Drift
 from weigh.naive import EvidenceNB
@@ -168,7 +168,7 @@ def _read_new(
 
 def _count(
     evidence: Evidence, rows: Table | Sample | None, metrics: Any, model: Any
-) -> tuple[list[Seen], Totals]:
+) -> tuple[list[LevelCounts], Totals]:
     if rows is None:
         return read_metrics(metrics, evidence, version_of(model))
     return count_rows(evidence, rows.table if isinstance(rows, Sample) else rows)
@@ -217,7 +217,7 @@ def kind_of(model: Any, evidence: Evidence) -> str:
 
 def check_known(
     model: Any, evidence: Evidence, rows: Table | Sample | None, X: Any, y: Any, exposure: Any
-) -> Known:
+) -> OutcomeChecks:
     """The checks that need labels, numbers or events; none without y."""
     kind = kind_of(model, evidence)
     if exposure is not None and (y is None or kind in ("", HAZARD)):
@@ -225,10 +225,10 @@ def check_known(
     if kind == HAZARD and y is not None:
         return check_events(model, X, y)
     if kind and kind != HAZARD and y is not None:
-        told = Estimated.of(model, X, y, None, exposure)
-        quality, checks = check_numbers(model, told, float(evidence.class_counts.sum()))
-        return Known(checks, [quality])
-    return check_labels(evidence, rows) if isinstance(rows, Sample) else Known()
+        estimated = Estimated.of(model, X, y, None, exposure)
+        quality, checks = check_numbers(model, estimated, float(evidence.class_counts.sum()))
+        return OutcomeChecks(checks, [quality])
+    return check_labels(evidence, rows) if isinstance(rows, Sample) else OutcomeChecks()
 
 
 def update(

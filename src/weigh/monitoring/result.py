@@ -172,14 +172,14 @@ class Drift(Shown):
 
     def _advice(self) -> str:
         if self._is_unchecked() and self.quality:
-            told = f"Too few rows ({self.n_rows}) to judge the estimates."
+            advice = f"Too few rows ({self.n_rows}) to judge the estimates."
         elif self.action == "nothing" and self.quality and not self.link:
-            told = f"{CLASSES.advice['check the data'][:-1]}: nothing needs to be done."
+            advice = f"{CLASSES.advice['check the data'][:-1]}: nothing needs to be done."
         else:
-            told = self._step()
+            advice = self._step()
         drifting, broken = _find_drifting(self), _is_broken(self)
         first, rest = _advise_columns(drifting, broken), _advise_values(drifting)
-        ordered = [first, told] if broken else [told, first]
+        ordered = [first, advice] if broken else [advice, first]
         return " ".join(filter(None, [*ordered, *rest]))
 
     def _step(self) -> str:
@@ -223,8 +223,8 @@ class Drift(Shown):
         Only the 100 most frequent of a feature's new values, and of its values within `other`, are
         kept, with the number of values left out.
         """
-        told: dict[str, Any] = plain(self)
-        return told | {"features": [_shorten(feature) for feature in told["features"]]}
+        data: dict[str, Any] = plain(self)
+        return data | {"features": [_shorten(feature) for feature in data["features"]]}
 
     def view(self) -> View:
         """The checks as data for text and pages."""
