@@ -7,7 +7,7 @@ measures of classifiers by group.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -16,7 +16,7 @@ import numpy as np
 from weigh.bins import Feature, are_whole, label, quantile_cuts, sort_values
 from weigh.errors import Parameter, ParameterError
 from weigh.evaluation.measures import Options, mean_of_rows
-from weigh.evaluation.page import Section, list_few
+from weigh.evaluation.page import Section, list_few, tabulate
 from weigh.frames import Codes, Floats, Integers, Value, build, count_rows, key, read
 from weigh.layout import Shown
 from weigh.metrics import (
@@ -51,8 +51,8 @@ class Grouped(Shown, ABC):
     all_rows: Any
 
     @abstractmethod
-    def group_columns(self, lines: Sequence[Any]) -> tuple[str, dict[str, list[str]]]:
-        """The title of the table of groups, and its columns by heading."""
+    def group_columns(self) -> tuple[str, dict[str, Callable[[Any], str]]]:
+        """The title of the table of groups, and its columns: the text of a group by heading."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""
@@ -84,9 +84,9 @@ class Grouped(Shown, ABC):
         if self.all_rows is None:
             return ()
         lines = (*self.groups, self.all_rows)
-        title, columns = self.group_columns(lines)
-        rows = zip((group.name for group in lines), *columns.values(), strict=True)
-        return (Section(f"{title}, by {self.by}", (self.by, *columns), (*rows,), notes_of(lines)),)
+        title, columns = self.group_columns()
+        cells = tabulate(lines, {self.by: lambda group: group.name} | columns)
+        return (Section(f"{title}, by {self.by}", *cells, notes_of(lines)),)
 
 
 def notes_of(groups: Sequence[Any]) -> tuple[str, ...]:

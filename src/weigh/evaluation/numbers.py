@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass, replace
 from typing import Any
 
@@ -19,7 +19,7 @@ from weigh.evaluation.estimates import (
 )
 from weigh.evaluation.findings import find_training_rows, tell_other_target, tell_training_rows
 from weigh.evaluation.groups import Band, Grouped, Grouping, split_bands
-from weigh.evaluation.page import Page, Section, share_of
+from weigh.evaluation.page import Page, Section, share_of, tabulate
 from weigh.evidence.exposure import name_given, tell_exposure
 from weigh.evidence.units import digits_of, spell
 from weigh.frames import Floats
@@ -145,48 +145,43 @@ class NumberEvaluation(Grouped):
 
     def view(self) -> Page:
         """The measures as data for text and pages."""
-        rows = [
-            (
-                f"{band.rows:,.0f}",
-                self.spell(band.estimate),
-                self.spell(band.observed.value),
-                f"{self.spell(band.observed.low)} to {self.spell(band.observed.high)}",
-            )
-            for band in self.bands
-        ]
-        head = ("Rows", "Estimate", "Observed", f"{percent(self.coverage)} interval")
+        limits = f"{percent(self.coverage)} interval"
+        columns = {
+            "Rows": lambda band: f"{band.rows:,.0f}",
+            "Estimate": lambda band: self.spell(band.estimate),
+            "Observed": lambda band: self.spell(band.observed.value),
+            limits: lambda b: f"{self.spell(b.observed.low)} to {self.spell(b.observed.high)}",
+        }
         title = f"{self.model}: estimates of {self.target} ({count_of(self.n_rows, 'row')})"
-        section = Section(
-            "Calibration: rows from the smallest to the largest estimates", head, tuple(rows)
-        )
+        about = "Calibration: rows from the smallest to the largest estimates"
+        section = Section(about, *tabulate(self.bands, columns))
         return Page(title, tuple(self.findings), (section, *self.show_groups()))
 
-    def group_columns(self, lines: Sequence[NumberGroup]) -> tuple[str, dict[str, list[str]]]:
+    def group_columns(self) -> tuple[str, dict[str, Callable[[NumberGroup], str]]]:
         """Observed and estimated means, their ratio or difference, and errors by group."""
-        exposed, errors = digits_of(lines[-1].exposure), digits_of(self.spread)
-        bias, biases = self._biases(lines)
-        columns = {
-            "Rows": [f"{group.weight:,.6g}" for group in lines],
-            self.exposed: [spell(group.exposure, exposed) for group in lines],
-            "Observed": [self._mean(group.observed) for group in lines],
-            "Estimate": [self._mean(group.estimate) for group in lines],
-            bias: biases,
-            "RMSE": [spell(group.rmse, errors) for group in lines],
-            "Deviance": [f"{group.deviance:.3g}" for group in lines],
+        assert self.all_rows is not None
+        exposed, errors = digits_of(self.all_rows.exposure), digits_of(self.spread)
+        bias, spell_bias = self._bias((*self.groups, self.all_rows))
+        columns: dict[str, Callable[[NumberGroup], str]] = {
+            "Rows": lambda group: f"{group.weight:,.6g}",
+            self.exposed: lambda group: spell(group.exposure, exposed),
+            "Observed": lambda group: self._mean(group.observed),
+            "Estimate": lambda group: self._mean(group.estimate),
+            bias: spell_bias,
+            "RMSE": lambda group: spell(group.rmse, errors),
+            "Deviance": lambda group: f"{group.deviance:.3g}",
         }
         left_out = {"", "" if self.has_deviance() else "Deviance"}
         unit = f" per unit of {self.exposed}" if self.exposed else ""
-        shown = {head: cells for head, cells in columns.items() if head not in left_out}
+        shown = {head: cell for head, cell in columns.items() if head not in left_out}
         return f"Observed and estimated {self.target}{unit}", shown
 
-    def _biases(self, lines: Sequence[NumberGroup]) -> tuple[str, list[str]]:
+    def _bias(self, lines: Sequence[NumberGroup]) -> tuple[str, Callable[[NumberGroup], str]]:
         """The column of ratios, or of differences if a group has no ratio."""
         interval = f"({percent(self.coverage)} interval)"
         if all(group.ratio.is_known() for group in lines):
-            ratios = [group.ratio.spelled("{:.2f}".format) for group in lines]
-            return f"Observed/estimate {interval}", ratios
-        differences = [group.difference.spelled(self._mean) for group in lines]
-        return f"Observed - estimate {interval}", differences
+            return f"Observed/estimate {interval}", lambda g: g.ratio.spelled("{:.2f}".format)
+        return f"Observed - estimate {interval}", lambda g: g.difference.spelled(self._mean)
 
 
 def evaluate_numbers(

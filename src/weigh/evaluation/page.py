@@ -6,9 +6,9 @@ it is split into parts below each other. No column is left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from weigh.bins import printable
 from weigh.layout import Grid, View, percent, to_plain
@@ -19,6 +19,9 @@ NAME, HEAD = 14, 8
 GAP, TIGHT = 3, 2
 """Characters between two columns, normally and in wide tables."""
 
+
+Cells: TypeAlias = tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]
+"""Headings and rows of a table."""
 
 MOST = 3
 """Most names that a sentence lists."""
@@ -41,6 +44,16 @@ def share_of(value: float) -> str:
     ('12.3%', '50%')
     """
     return "-" if value != value else percent(round(value, 3))
+
+
+def tabulate(items: Iterable[Any], columns: Mapping[str, Callable[[Any], str]]) -> Cells:
+    """The headings of a table, and its rows: one for each item, from a function for each column.
+
+    >>> tabulate([1, 2], {"Number": str, "Square": lambda n: str(n * n)})
+    (('Number', 'Square'), (('1', '1'), ('2', '4')))
+    """
+    rows = tuple(tuple(spell(item) for spell in columns.values()) for item in items)
+    return tuple(columns), rows
 
 
 @dataclass(frozen=True)

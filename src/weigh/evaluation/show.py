@@ -9,7 +9,7 @@ import numpy as np
 from weigh.bins import label
 from weigh.evaluation.groups import Group, ManyGroup, notes_of
 from weigh.evaluation.measures import Decision, ManyMeasures, Measures
-from weigh.evaluation.page import Page, Section
+from weigh.evaluation.page import Page, Section, tabulate
 from weigh.layout import percent
 from weigh.metrics.numbers import Bounded
 from weigh.plot.axes import FOR, TOTAL, Drawing, new_figure
@@ -127,19 +127,17 @@ def _column(m: Measures) -> dict[str, str]:
 
 def _reliability(m: Measures) -> Section:
     table = m.reliability
-    rows = tuple(
-        (
-            f"{table.low[i]:g} to {table.high[i]:g}",
-            f"{table.weight[i]:,.6g}",
-            number(table.mean_prediction[i], 3),
-            number(table.rate[i], 3),
-            f"{table.rate_low[i]:.3f} to {table.rate_high[i]:.3f}",
-        )
-        for i in range(len(table))
-    )
-    interval = f"{percent(table.coverage)} interval"
-    head = ("Predicted", "Rows", "Mean prediction", "Observed", interval)
-    return Section("Reliability: predicted and observed frequencies", head, rows)
+    columns = {
+        "Predicted": lambda i: f"{table.low[i]:g} to {table.high[i]:g}",
+        "Rows": lambda i: f"{table.weight[i]:,.6g}",
+        "Mean prediction": lambda i: number(float(table.mean_prediction[i]), 3),
+        "Observed": lambda i: number(float(table.rate[i]), 3),
+        f"{percent(table.coverage)} interval": lambda i: (
+            f"{table.rate_low[i]:.3f} to {table.rate_high[i]:.3f}"
+        ),
+    }
+    title = "Reliability: predicted and observed frequencies"
+    return Section(title, *tabulate(range(len(table)), columns))
 
 
 def _gains(m: Measures, of: str) -> Section:
@@ -182,35 +180,27 @@ def _groups(found: Evaluation) -> tuple[Section, ...]:
 
 
 def _calibration_by(by: str, groups: list[Group]) -> Section:
-    rows = tuple(
-        (
-            group.name,
-            rows_of(group),
-            bounded(group.base_rate, 2),
-            number(group.mean_prediction, 2),
-            bounded(group.slope, 2),
-            bounded(group.in_the_large, 2),
-        )
-        for group in groups
-    )
-    head = (by, "Rows", "Base rate", "Predicted", "Slope", "In the large")
-    return Section(f"Calibration by {by}", head, rows)
+    columns = {
+        by: lambda group: group.name,
+        "Rows": rows_of,
+        "Base rate": lambda group: bounded(group.base_rate, 2),
+        "Predicted": lambda group: number(group.mean_prediction, 2),
+        "Slope": lambda group: bounded(group.slope, 2),
+        "In the large": lambda group: bounded(group.in_the_large, 2),
+    }
+    return Section(f"Calibration by {by}", *tabulate(groups, columns))
 
 
 def _errors_by(by: str, groups: list[Group], at: float) -> Section:
-    rows = tuple(
-        (
-            group.name,
-            bounded(group.auc, 2),
-            bounded(group.false_positive_rate, 2),
-            bounded(group.false_negative_rate, 2),
-            bounded(group.flagged, 2),
-        )
-        for group in groups
-    )
-    head = (by, "AUC", "False positive rate", "False negative rate", "Flagged")
+    columns = {
+        by: lambda group: group.name,
+        "AUC": lambda group: bounded(group.auc, 2),
+        "False positive rate": lambda group: bounded(group.false_positive_rate, 2),
+        "False negative rate": lambda group: bounded(group.false_negative_rate, 2),
+        "Flagged": lambda group: bounded(group.flagged, 2),
+    }
     title = f"Ranking and decisions by {by}, deciding at {at:.3g}"
-    return Section(title, head, rows, notes_of(groups))
+    return Section(title, *tabulate(groups, columns), notes_of(groups))
 
 
 # ------------------------------------------------------------ more than two classes
@@ -234,20 +224,16 @@ def _many_column(m: ManyMeasures) -> dict[str, str]:
 
 
 def _by_class(m: ManyMeasures) -> Section:
-    rows = tuple(
-        (
-            label(part.label),
-            bounded(part.base_rate, 2),
-            number(part.mean_prediction, 2),
-            bounded(part.found, 2),
-            bounded(Bounded(part.auc.value, part.auc.low, part.auc.high), 2),
-            bounded(part.slope, 2),
-            number(part.expected_calibration_error, 3),
-        )
-        for part in m.by_class
-    )
-    head = ("Class", "Base rate", "Predicted", "Found", "AUC", "Slope", "ECE")
-    return Section("Each class against the rest", head, rows)
+    columns = {
+        "Class": lambda part: label(part.label),
+        "Base rate": lambda part: bounded(part.base_rate, 2),
+        "Predicted": lambda part: number(part.mean_prediction, 2),
+        "Found": lambda part: bounded(part.found, 2),
+        "AUC": lambda part: bounded(Bounded(part.auc.value, part.auc.low, part.auc.high), 2),
+        "Slope": lambda part: bounded(part.slope, 2),
+        "ECE": lambda part: number(part.expected_calibration_error, 3),
+    }
+    return Section("Each class against the rest", *tabulate(m.by_class, columns))
 
 
 def _confusion(m: ManyMeasures, names: list[str]) -> tuple[Section, ...]:
@@ -271,15 +257,15 @@ def _many_groups(found: Evaluation) -> tuple[Section, ...]:
     groups = [group for group in found.groups if isinstance(group, ManyGroup)]
     if not groups:
         return ()
-    rows = tuple(
-        (group.name, rows_of(group), bounded(group.loss), bounded(group.misclassification))
-        for group in groups
-    )
-    head = (found.by, "Rows", "Loss, bits", "Misclassification")
+    columns = {
+        found.by: lambda group: group.name,
+        "Rows": rows_of,
+        "Loss, bits": lambda group: bounded(group.loss),
+        "Misclassification": lambda group: bounded(group.misclassification),
+    }
     more = "Base rates, AUC and calibration of groups are of one class: name it with pos_label."
-    return (
-        Section(f"Loss and misclassification by {found.by}", head, rows, (*notes_of(groups), more)),
-    )
+    title, notes = f"Loss and misclassification by {found.by}", (*notes_of(groups), more)
+    return (Section(title, *tabulate(groups, columns), notes),)
 
 
 # ------------------------------------------------------------ figure

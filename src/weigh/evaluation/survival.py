@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from weigh.errors import Parameter, ParameterError
 from weigh.evaluation.findings import find_training_rows, tell_training_rows
 from weigh.evaluation.groups import LEAST, Band, Grouped, Grouping, split_bands
-from weigh.evaluation.page import Page, Section, share_of
+from weigh.evaluation.page import Page, Section, share_of, tabulate
 from weigh.evaluation.show import bounded, number
 from weigh.frames import Floats, Integers
 from weigh.layout import count_of, percent
@@ -176,26 +176,22 @@ class SurvivalEvaluation(Grouped):
 
     def view(self) -> Page:
         """The measures as data for text and pages."""
-        head = (self.duration, "Estimate", "Observed", "Brier", "Kaplan-Meier's")
-        moments = tuple(
-            (
-                f"{m.time:g}",
-                share_of(m.estimate),
-                m.observed.spelled(share_of),
-                f"{m.brier:.4f}",
-                f"{m.brier_base:.4f}",
-            )
-            for m in self.moments
-        )
-        bands = tuple(
-            (f"{b.rows:,}", share_of(b.estimate), b.observed.spelled(share_of)) for b in self.bands
-        )
+        estimates = {
+            "Estimate": lambda own: share_of(own.estimate),
+            "Observed": lambda own: own.observed.spelled(share_of),
+        }
+        scores = {
+            "Brier": lambda moment: f"{moment.brier:.4f}",
+            "Kaplan-Meier's": lambda moment: f"{moment.brier_base:.4f}",
+        }
+        moments = {self.duration: lambda moment: f"{moment.time:g}"} | estimates | scores
+        bands = {"Rows": lambda band: f"{band.rows:,}"} | estimates
         rows, events = count_of(self.n_rows, "row"), count_of(self.n_events, "event")
         title = f"{self.model}: time to {self.event} ({rows}, {events})"
         at = f"Calibration: event by {self.duration} = {self.band_time:g}, by estimate"
         sections = (
-            Section("Probability of the event over time", head, moments),
-            Section(at, ("Rows", "Estimate", "Observed"), bands),
+            Section("Probability of the event over time", *tabulate(self.moments, moments)),
+            Section(at, *tabulate(self.bands, bands)),
         )
         return Page(title, tuple(self.findings), (*sections, *self.show_groups()))
 
@@ -207,15 +203,15 @@ class SurvivalEvaluation(Grouped):
         note = f"Events after the model's last period, which are not counted: {late:,}."
         return tuple(replace(own, notes=(*own.notes, note)) for own in super().show_groups())
 
-    def group_columns(self, lines: Sequence[SurvivalGroup]) -> tuple[str, dict[str, list[str]]]:
+    def group_columns(self) -> tuple[str, dict[str, Callable[[SurvivalGroup], str]]]:
         """Observed and expected events, their ratio, and concordance by group."""
         ratio = f"Observed/expected ({percent(self.coverage)} interval)"
         return "Observed and expected events", {
-            "Rows": [f"{group.n_rows:,}" for group in lines],
-            "Observed": [f"{group.observed:,}" for group in lines],
-            "Expected": [f"{group.expected:,.1f}" for group in lines],
-            ratio: [bounded(group.ratio, 2) for group in lines],
-            "Concordance": [number(group.concordance, 3) for group in lines],
+            "Rows": lambda group: f"{group.n_rows:,}",
+            "Observed": lambda group: f"{group.observed:,}",
+            "Expected": lambda group: f"{group.expected:,.1f}",
+            ratio: lambda group: bounded(group.ratio, 2),
+            "Concordance": lambda group: number(group.concordance, 3),
         }
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from weigh.bins import label
-from weigh.evaluation.page import list_few
+from weigh.evaluation.page import list_few, tabulate
 from weigh.evaluation.show import bounded, number
 from weigh.evidence.units import digits_of, spell
 from weigh.layout import Grid, View, count_of
@@ -78,17 +79,22 @@ def _scale(found: Drift) -> float:
 
 
 def _features(found: Drift) -> Grid:
-    rows = tuple(
-        (
-            f.name,
-            *_numbers(f.check),
-            _effect(found, f),
-            f.largest_change,
-        )
-        for f in found.features[:MOST]
-    )
-    head = ("Feature", "Drift", "PSI", "Chance", "p", "Effect", "Largest change of a share")
-    return Grid(head, rows, "Features, the largest effect on the total first")
+    columns = _check_columns("PSI", lambda feature: feature.check) | {
+        "Effect": lambda feature: _effect(found, feature),
+        "Largest change of a share": lambda feature: feature.largest_change,
+    }
+    cells = tabulate(found.features[:MOST], {"Feature": lambda feature: feature.name} | columns)
+    return Grid(*cells, "Features, the largest effect on the total first")
+
+
+def _check_columns(index: str, check: Callable[[Any], Check]) -> dict[str, Callable[[Any], str]]:
+    """The columns of a check: its level, its index, that of chance, and the adjusted p-value."""
+    return {
+        "Drift": lambda item: check(item).level,
+        index: lambda item: number(check(item).index),
+        "Chance": lambda item: number(check(item).chance),
+        "p": lambda item: _p(check(item).adjusted),
+    }
 
 
 def _effect(found: Drift, feature: FeatureDrift) -> str:
@@ -98,39 +104,31 @@ def _effect(found: Drift, feature: FeatureDrift) -> str:
     return f"{_scale(found) * shift:+.1f}"
 
 
-def _numbers(check: Check) -> tuple[str, str, str, str]:
-    return check.level, number(check.index), number(check.chance), _p(check.adjusted)
-
-
 def _p(value: float) -> str:
     return "< 0.0001" if value < 1e-4 else number(value)
 
 
 def _values(found: Drift) -> Grid:
     odd = [f for f in found.features if _new(f) or f.vanished or _missing_differs(f)]
-    rows = [
-        (
-            f.name,
-            f"{100 * f.missing_before:.1f}%",
-            f"{100 * f.missing_now:.1f}%",
-            list_few(_new(f)) or "-",
-            list_few(f.vanished) or "-",
-        )
-        for f in odd[:MOST]
-    ]
-    head = ("Feature", "Missing before", "Missing now", "New values (rows)", "Vanished levels")
-    return Grid(head, tuple(rows), "Missing, new and vanished values")
+    columns = {
+        "Feature": lambda f: f.name,
+        "Missing before": lambda f: f"{100 * f.missing_before:.1f}%",
+        "Missing now": lambda f: f"{100 * f.missing_now:.1f}%",
+        "New values (rows)": lambda f: list_few(_new(f)) or "-",
+        "Vanished levels": lambda f: list_few(f.vanished) or "-",
+    }
+    return Grid(*tabulate(odd[:MOST], columns), "Missing, new and vanished values")
 
 
 def _others(found: Drift) -> Grid:
     """The table of values at the level `other`, where new values would go unnoticed."""
-    rows = tuple(
-        (f.name, list_few([f"{value} ({n:,})" for value, n in f.within_other.items()]))
-        for f in found.features
-        if f.within_other
-    )
-    head = ("Feature", "Values (rows)")
-    return Grid(head, rows[:MOST], "New rows at the level other, the largest values", n_names=2)
+    columns = {
+        "Feature": lambda f: f.name,
+        "Values (rows)": lambda f: list_few([f"{v} ({n:,})" for v, n in f.within_other.items()]),
+    }
+    shared = [f for f in found.features if f.within_other]
+    title = "New rows at the level other, the largest values"
+    return Grid(*tabulate(shared[:MOST], columns), title, n_names=2)
 
 
 def _new(feature: FeatureDrift) -> list[str]:
@@ -143,10 +141,10 @@ def _missing_differs(feature: FeatureDrift) -> bool:
 
 
 def _checks(found: Drift) -> Grid:
-    rows = tuple((check.full_name(), *_numbers(check)) for check in found.checks)
     more = KNOWN.get(found.link, "calibration and deviance")
     title = "The total" if not found.quality else f"The total, {more}"
-    return Grid(("Check", "Drift", "Index", "Chance", "p"), rows, title)
+    columns = {"Check": Check.full_name} | _check_columns("Index", lambda check: check)
+    return Grid(*tabulate(found.checks, columns), title)
 
 
 def _number_quality(q: NumberQuality) -> Grid:
@@ -188,13 +186,13 @@ def _event_quality(q: EventQuality) -> Grid:
 def _events(found: Drift) -> Grid:
     """The table of observed and expected events over time; empty without events."""
     known = [q for q in found.quality if isinstance(q, EventQuality)]
-    rows = tuple(
-        (f"{s.until:g}", f"{s.observed:,.0f}", f"{s.expected:,.1f}", bounded(s.ratio, 2))
-        for q in known
-        for s in q.spans
-    )
-    until = f"Until {known[0].duration}" if known else ""
-    return Grid((until, "Observed", "Expected", "Ratio"), rows, "Events over time")
+    columns = {
+        f"Until {known[0].duration}" if known else "": lambda span: f"{span.until:g}",
+        "Observed": lambda span: f"{span.observed:,.0f}",
+        "Expected": lambda span: f"{span.expected:,.1f}",
+        "Ratio": lambda span: bounded(span.ratio, 2),
+    }
+    return Grid(*tabulate([span for q in known for span in q.spans], columns), "Events over time")
 
 
 def _quality(found: Drift) -> Grid:
@@ -202,38 +200,31 @@ def _quality(found: Drift) -> Grid:
         return _number_quality(found.quality[0])  # type: ignore[arg-type]
     if any(isinstance(q, EventQuality) for q in found.quality):
         return _event_quality(found.quality[0])  # type: ignore[arg-type]
-    names = ("Base rate", "Mean prediction", "In the large", "Slope", "AUC")
-    rows = tuple(
-        (
-            label(q.pos_label),
-            number(q.base_rate, 3),
-            number(q.mean_prediction, 3),
-            bounded(q.in_the_large, 2),
-            bounded(q.slope, 2),
-            bounded(q.auc, 2),
-        )
-        for q in found.quality
-        if isinstance(q, Quality)
-    )
+    columns = {
+        "Class": lambda q: label(q.pos_label),
+        "Base rate": lambda q: number(q.base_rate, 3),
+        "Mean prediction": lambda q: number(q.mean_prediction, 3),
+        "In the large": lambda q: bounded(q.in_the_large, 2),
+        "Slope": lambda q: bounded(q.slope, 2),
+        "AUC": lambda q: bounded(q.auc, 2),
+    }
+    head, rows = tabulate([q for q in found.quality if isinstance(q, Quality)], columns)
     title = "Probabilities on the new rows, with 95% intervals"
     if len(rows) == 1:  # transposed, to need less width
-        ((of, *values),) = rows
-        return Grid(("", of), tuple(zip(names, values, strict=True)), title)
-    return Grid(("Class", *names), rows, title)
+        return Grid(("", rows[0][0]), tuple(zip(head[1:], rows[0][1:], strict=True)), title)
+    return Grid(head, rows, title)
 
 
 def _moved(found: Drift) -> Grid:
-    rows = tuple(
-        (
-            m.feature,
-            m.level,
-            label(m.pos_label),
-            f"{_scale(found) * m.change:+.0f}",
-            f"{abs(_scale(found)) * m.error:.0f}",
-            _p(m.p_value),
-        )
-        for m in found.moved[:MOST]
-    )
-    head = ("Feature", "Level", "Class", "Change", "Error", "p")
+    scale = _scale(found)
+    columns = {
+        "Feature": lambda moved: moved.feature,
+        "Level": lambda moved: moved.level,
+        "Class": lambda moved: label(moved.pos_label),
+        "Change": lambda moved: f"{scale * moved.change:+.0f}",
+        "Error": lambda moved: f"{abs(scale) * moved.error:.0f}",
+        "p": lambda moved: _p(moved.p_value),
+    }
     units = "times 100" if found.points_per_nat is None else "in points"
-    return Grid(head, rows, f"Weights that moved, {units}", n_names=3)
+    cells = tabulate(found.moved[:MOST], columns)
+    return Grid(*cells, f"Weights that moved, {units}", n_names=3)
