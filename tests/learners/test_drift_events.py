@@ -12,8 +12,7 @@ import weigh
 from weigh.cli import main
 from weigh.errors import ParameterError
 from weigh.frames import Sample, read
-from weigh.monitoring.events import check_events, check_ratio
-from weigh.monitoring.labels import Labelled, measure
+from weigh.monitoring.labels import Labelled, check_events, check_ratio, measure
 
 BOTH = ("died", "days")
 

@@ -97,25 +97,22 @@ class Page:
     def to_html(self) -> str:
         """HTML for a notebook: the sentences, the first table, and the other tables collapsed."""
         grids = tuple(
-            Grid(section.head, _indented(section.rows), _heading(section), folded=place > 0)
+            Grid(
+                section.head,
+                tuple(_indent(row) for row in section.rows),
+                section.title or section.head[0],
+                folded=place > 0,
+            )
             for place, section in enumerate(self.sections)
         )
         notes = tuple(note for section in self.sections for note in section.notes)
         return View(self.title, grids, self.words, notes).to_html()
 
 
-def _indented(rows: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
-    """The rows with the leading spaces of their names made non-breaking, for HTML."""
-    return tuple((_keep_spaces(row[0]), *row[1:]) for row in rows)
-
-
-def _keep_spaces(name: str) -> str:
-    bare = name.lstrip(" ")
-    return "\u00a0" * (len(name) - len(bare)) + bare
-
-
-def _heading(section: Section) -> str:
-    return section.title or section.head[0]
+def _indent(row: tuple[str, ...]) -> tuple[str, ...]:
+    """A row with the leading spaces of its name made non-breaking, for HTML."""
+    bare = row[0].lstrip(" ")
+    return ("\u00a0" * (len(row[0]) - len(bare)) + bare, *row[1:])
 
 
 def _grids(section: Section, width: int) -> Iterator[Any]:

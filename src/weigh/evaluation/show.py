@@ -31,7 +31,7 @@ def page(found: Evaluation) -> Page:
     if isinstance(found.validation, ManyMeasures):
         title = f"{found.model}: probabilities of {len(names)} classes"
         own = (_by_class(found.validation), *_confusion(found.validation, names))
-        return Page(title, found.findings, (_summary_many(found), *own, *_many_groups(found)))
+        return Page(title, found.findings, (_summary(found), *own, *_many_groups(found)))
     of = label(found.pos_label)
     rest = [name for name in names if name != of]
     against = rest[0] if len(rest) == 1 else "the rest"
@@ -79,13 +79,9 @@ def rows_of(measures: Measures | ManyMeasures | Group | ManyGroup) -> str:
 
 
 def _summary(found: Evaluation) -> Section:
-    samples = [part for part in (found.training, found.validation) if isinstance(part, Measures)]
-    lines = [_column(part) for part in samples]
-    return _beside(found, lines)
-
-
-def _beside(found: Evaluation, columns: list[dict[str, str]]) -> Section:
     """A table with one line per measure and one column per sample."""
+    samples = [part for part in (found.training, found.validation) if part is not None]
+    columns = [_column(m) if isinstance(m, Measures) else _many_column(m) for m in samples]
     head = ("", "Value") if len(columns) == 1 else ("", "Training", "Validation")
     rows = [(name, *(column[name] for column in columns)) for name in columns[0]]
     if found.stability is not None:
@@ -204,11 +200,6 @@ def _errors_by(by: str, groups: list[Group], at: float) -> Section:
 
 
 # ------------------------------------------------------------ more than two classes
-
-
-def _summary_many(found: Evaluation) -> Section:
-    samples = [found.training, found.validation]
-    return _beside(found, [_many_column(m) for m in samples if isinstance(m, ManyMeasures)])
 
 
 def _many_column(m: ManyMeasures) -> dict[str, str]:

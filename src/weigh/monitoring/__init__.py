@@ -5,9 +5,8 @@ if the outcomes are known, of classes, numbers or events. All checks are judged 
 
 counts   new rows by level, from a table or from the /metrics of a service
 checks   tests, levels of a check up to alarm, and the checks of totals and of single tables
-labels   calibration and weights on new rows with known classes
+labels   calibration and weights on new rows with known classes, or with known events
 numbers  mean, slope and deviance on new rows with known numbers
-events   observed and expected events on new rows with known outcomes
 result   `Drift`: the checks, the verdict and the recommended action
 show     the tables of a `Drift`, for text and pages
 model    `drift` and `update`, from a model and a table

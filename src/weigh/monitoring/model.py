@@ -17,8 +17,7 @@ from weigh.frames import FarTable, Sample, Table, label_sample, match, read
 from weigh.metrics.numbers import read_number
 from weigh.monitoring.checks import check_distribution, check_means, compare_table, judge
 from weigh.monitoring.counts import LevelCounts, Totals, count_rows, read_metrics
-from weigh.monitoring.events import check_events
-from weigh.monitoring.labels import OutcomeChecks, check_labels
+from weigh.monitoring.labels import OutcomeChecks, check_events, check_labels
 from weigh.monitoring.numbers import check_numbers
 from weigh.monitoring.result import Drift
 from weigh.naive import EvidenceNB

@@ -10,8 +10,7 @@ from weigh.frames import Value
 from weigh.layout import Shown, View
 from weigh.metrics.numbers import plain
 from weigh.monitoring.checks import FEW, LEVELS, Check, FeatureDrift, worst
-from weigh.monitoring.events import EventQuality
-from weigh.monitoring.labels import Moved, Quality
+from weigh.monitoring.labels import EventQuality, Moved, Quality
 from weigh.monitoring.numbers import NumberQuality
 from weigh.monitoring.show import MOST, tell_rule, to_view
 

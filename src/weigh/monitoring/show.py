@@ -11,8 +11,7 @@ from weigh.evaluation.show import bounded, number
 from weigh.evidence.units import digits_of, spell
 from weigh.layout import Grid, View, count_of
 from weigh.monitoring.checks import Check, FeatureDrift
-from weigh.monitoring.events import EventQuality
-from weigh.monitoring.labels import Quality
+from weigh.monitoring.labels import EventQuality, Quality
 from weigh.monitoring.numbers import NumberQuality
 
 if TYPE_CHECKING:
@@ -109,7 +108,11 @@ def _p(value: float) -> str:
 
 
 def _values(found: Drift) -> Grid:
-    odd = [f for f in found.features if _new(f) or f.vanished or _missing_differs(f)]
+    odd = [
+        f
+        for f in found.features
+        if _new(f) or f.vanished or f.missing_before > 0 or f.missing_now > 0
+    ]
     columns = {
         "Feature": lambda f: f.name,
         "Missing before": lambda f: f"{100 * f.missing_before:.1f}%",
@@ -134,10 +137,6 @@ def _others(found: Drift) -> Grid:
 def _new(feature: FeatureDrift) -> list[str]:
     new = [f"{value} ({n:,})" for value, n in feature.new_values.items()]
     return new + [f"{value} ({n:,}, in other)" for value, n in feature.grown.items()]
-
-
-def _missing_differs(feature: FeatureDrift) -> bool:
-    return feature.missing_before > 0 or feature.missing_now > 0
 
 
 def _checks(found: Drift) -> Grid:
