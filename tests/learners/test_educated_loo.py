@@ -14,7 +14,7 @@ from weigh import EducatedNB
 from weigh.bins import Feature
 from weigh.educated import loo
 from weigh.educated.design import Design, Source, Target
-from weigh.educated.loo import Judge, compare, is_gain, leave_one_out, loosen
+from weigh.educated.loo import LeaveOneOut, compare, is_gain, leave_one_out, loosen
 from weigh.educated.prior import Prior, prior_of
 from weigh.educated.scales import FIRM
 from weigh.educated.solve import PRECISE, Problem, find_weights, state_at
@@ -68,7 +68,7 @@ def block_of(problem):
 
 def judged_losses(state):
     """Of each row, in nats, had it not been there."""
-    return Judge.of(state).losses(block_of(state.problem))
+    return LeaveOneOut.of(state).losses(block_of(state.problem))
 
 
 def losses_of(state, problem):

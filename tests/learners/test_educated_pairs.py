@@ -36,7 +36,7 @@ from weigh.educated.scales import find_scales
 from weigh.educated.segments import coarsen, is_coarse
 from weigh.educated.selection import _agree, select_pairs
 from weigh.educated.solve import PRECISE, find_weights, state_at
-from weigh.educated.task import Task, Wish, narrow, problem_of
+from weigh.educated.task import PairRequest, Task, narrow, problem_of
 from weigh.engine import Block, CodedRows, code_rows
 from weigh.frames import label_sample, read
 from weigh.tally import Rows
@@ -381,7 +381,7 @@ def test_the_gain_is_what_leave_one_out_loses_without_the_pair():
     """Each row left out in turn, of rows so few that this can be done."""
     X, y = draw_xor(13, n_rows=120, n_more=0)
     model = EducatedNB(pairs=[("a", "b")], bins=4).fit(X, y)
-    task = Task(*literal_task(X, y), wish=Wish(1, (frozenset("ab"),)))
+    task = Task(*literal_task(X, y), request=PairRequest(1, (frozenset("ab"),)))
     state, held_out = loosen(find_scales(problem_of(task)).state)
     found = select_pairs(task, state, held_out)
     bits = []
@@ -423,7 +423,7 @@ def test_a_pairs_worth_follows_from_the_dense_hessian_and_is_near_its_gain(bins)
     tally = EducatedNB(pairs=0, bins=bins)._tally(sample)
     coded = code_rows(sample, [t.feature for t in tally.tables])
     named = tuple(map(frozenset, [("a", "b"), ("a", "n0")]))
-    task = Task(coded, tally.tables, Target(tally.class_counts), wish=Wish(2, named))
+    task = Task(coded, tally.tables, Target(tally.class_counts), request=PairRequest(2, named))
     state, held_out = loosen(find_scales(problem_of(task)).state)
     found = select_pairs(task, state, held_out)
     state, problem, n = found.state, found.state.problem, found.state.problem.n_weights

@@ -333,7 +333,7 @@ def test_products_with_the_hessian_are_the_same_with_and_without_its_matrix(n_cl
             assert problem.whole == bool(numbers)
             state = start(problem, SCALES)
             before, direction = problem.rows.n_passes, np.cos(np.arange(state.weights.size))
-            found.append(state.bend(direction.reshape(state.weights.shape)))
+            found.append(state.multiply_hessian(direction.reshape(state.weights.shape)))
             assert problem.rows.n_passes - before == (not numbers)
     np.testing.assert_allclose(found[0], found[1], rtol=1e-9, atol=1e-9)
 

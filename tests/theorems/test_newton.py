@@ -104,7 +104,7 @@ def test_slopes_and_curvatures_are_the_derivatives_of_the_loss(loss):
         assert here.slope[cell] == pytest.approx(slope, abs=1e-8)
         bent = (ahead.slope - behind.slope) / (2 * step)
         assert here.curvature[cell] == pytest.approx(bent[cell], abs=1e-8)
-        np.testing.assert_allclose(here.bend(change, weight) / step, bent, atol=1e-8)
+        np.testing.assert_allclose(here.multiply_hessian(change, weight) / step, bent, atol=1e-8)
 
 
 def test_a_share_of_ones_is_as_many_rows_of_each_class():

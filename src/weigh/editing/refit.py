@@ -281,7 +281,7 @@ class _Weights:
 
     def _product(self, step: Floats) -> Floats:
         own = self.problem
-        bent = own.design.T @ self._moments.bend(own.design @ step, own.weight)
+        bent = own.design.T @ self._moments.multiply_hessian(own.design @ step, own.weight)
         return np.asarray(np.where(own.free[:, None], bent + _times(own.pull, step), 0.0))
 
     def newton_step(self) -> Floats:

@@ -1,6 +1,6 @@
 """EducatedNB and EducatedRegressor: all weights of all tables fitted together.
 
-task         the input of a fit: rows, levels and their counts, constraints, wished pairs
+task         the input of a fit: rows, levels and their counts, constraints, requested pairs
 design       the position of each level's weight, and the loss of a row
 passes       sums over the rows from one pass, wherever the rows are
 prior        the Gaussian prior: independent levels, smooth curves over bins

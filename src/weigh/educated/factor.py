@@ -226,7 +226,7 @@ class Curvature:
         across = {pair: mine + own(*pair) for pair, mine in self.across.items()}
         return Curvature(tuple(joint), diagonal, across)
 
-    def bend(self, direction: Floats) -> Floats:
+    def multiply_hessian(self, direction: Floats) -> Floats:
         """The whole Hessian times a direction, if all weights are joint ones."""
         bent = np.column_stack([own @ direction[:, k] for k, own in enumerate(self.joint)])
         for (k, other), block in self.across.items():

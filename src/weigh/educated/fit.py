@@ -72,7 +72,7 @@ def fit_task(task: Task) -> Fit:
     search = find_scales(problem) if task.scales is None else _take_scales(task, problem)
     state, held_out = loosen(search.state)
     gains: tuple[float, ...] = ()
-    found = None if task.wish == NO_PAIRS else select_pairs(task, state, held_out, search.noise)
+    found = None if task.request == NO_PAIRS else select_pairs(task, state, held_out, search.noise)
     if found is not None:
         task, search, state = found.task, found.search, found.state
         held_out, gains = found.held_out, found.gains

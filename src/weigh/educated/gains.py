@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from weigh.educated.design import weigh_rows
-from weigh.educated.loo import Judge, leave_each_out, pick, share_of
+from weigh.educated.loo import LeaveOneOut, leave_each_out, pick, share_of
 from weigh.educated.modes import Reduced
 from weigh.educated.scales import ROUGHLY
 from weigh.educated.solve import PRECISE, State, find_weights
@@ -70,7 +70,7 @@ def find_worths(task: Task, state: State, noise: float = 1.0) -> Floats:
 class Without:
     """The statistic: the leave-one-out loss with all pairs, and without each pair."""
 
-    judge: Judge
+    leave_one_out: LeaveOneOut
     shifts: tuple[Floats, ...]  # by pair: what is subtracted from the weights, by total
     roots: tuple[tuple[Floats, ...], ...]  # by pair and total: R, where R R' is subtracted from V
     every: int
@@ -86,20 +86,20 @@ class Without:
             own = [_roots(state, span, k) for k in range(state.weights.shape[1])]
             roots.append(tuple(root for root, _ in own))
             shifts.append(np.column_stack([shift for _, shift in own]))
-        return cls(Judge.of(state), tuple(shifts), tuple(roots), share_of(state.problem.rows))
+        return cls(LeaveOneOut.of(state), tuple(shifts), tuple(roots), share_of(state.problem.rows))
 
     def __call__(self, block: Block) -> Sums:
         """The losses of some rows of a block."""
         some, numbers = pick(block, self.every)
-        design, weight = self.judge.view.design, weigh_rows(some)
+        design, weight = self.leave_one_out.view.design, weigh_rows(some)
         places = design.place(some)
-        totals, reach = self.judge.totals(places), self.judge.reach(places, numbers)
-        told = [self.judge.leave_out(some, totals, reach)]
+        totals, reach = self.leave_one_out.totals(places), self.leave_one_out.reach(places, numbers)
+        told = [self.leave_one_out.leave_out(some, totals, reach)]
         for shift, roots in zip(self.shifts, self.roots, strict=True):
             less = [(design.totals(places, root) ** 2).sum(axis=1) for root in roots]
             moved = totals - design.totals(places, shift)
-            told.append(self.judge.leave_out(some, moved, reach - np.column_stack(less)))
-        losses = [self.judge.losses_at(some, own) @ weight for own in told]
+            told.append(self.leave_one_out.leave_out(some, moved, reach - np.column_stack(less)))
+        losses = [self.leave_one_out.losses_at(some, own) @ weight for own in told]
         return Sums((np.array(losses),))
 
 

@@ -33,7 +33,7 @@ import numpy as np
 from scipy.stats import nbinom, poisson
 
 from weigh.educated.fit import Fit
-from weigh.educated.loo import ROWS, Judge
+from weigh.educated.loo import ROWS, LeaveOneOut
 from weigh.educated.numbers import Numbers, split
 from weigh.engine import Block
 from weigh.evidence import Evidence, FeatureTable
@@ -64,7 +64,7 @@ def error_quantiles(fit: Fit, block: Block, known: bool) -> Floats:
         return np.zeros(0)
     every = slice(None, None, -(-len(block) // ROWS))
     some = block.part(every)
-    told = Judge.of(fit.state).told(some, every)
+    told = LeaveOneOut.of(fit.state).left_out(some, every)
     numbers, own = split(some.labels)
     means, power = target.family.mean(told.totals[:, 0]), target.family.power
     variances = fit.search.noise * means**power / own

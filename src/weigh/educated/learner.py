@@ -18,7 +18,7 @@ from weigh.educated.blanks import zero_not_known
 from weigh.educated.design import Target
 from weigh.educated.fit import Fit, fit_task
 from weigh.educated.tables import evidence_of
-from weigh.educated.task import NO_PAIRS, Task, Wish
+from weigh.educated.task import NO_PAIRS, PairRequest, Task
 from weigh.errors import warn_caller
 from weigh.evidence import Evidence, weigh_tally
 from weigh.folds import check_folds
@@ -180,7 +180,7 @@ class EducatedNB(EvidenceClassifier):
         features = [counts.feature for counts in tally.tables]
         rows = engine.code_rows(sample, features)
         target = Target(tally.class_counts)
-        task = Task(rows, tally.tables, target, orders, self._wish(sample))
+        task = Task(rows, tally.tables, target, orders, self._request(sample))
         each = len(tally.classes) > 2 and self.multiclass == "ovr"
         with engine.one_blas_thread():  # rounding would depend on the number of threads
             fits = self._fit_each(task) if each else [self._fit_jointly(task)]
@@ -199,10 +199,10 @@ class EducatedNB(EvidenceClassifier):
         """The pairs that have their own tables, the largest gain first."""
         return found_pairs(self.evidence_, self.pair_gains_)
 
-    def _wish(self, sample: Sample) -> Wish:
+    def _request(self, sample: Sample) -> PairRequest:
         each = len(sample.classes) > 2 and self.multiclass == "ovr"
-        wish = wish_for(self.pairs, self.unpaired, sample.table)
-        return NO_PAIRS if each and isinstance(self.pairs, str) else wish
+        request = request_pairs(self.pairs, self.unpaired, sample.table)
+        return NO_PAIRS if each and isinstance(self.pairs, str) else request
 
     def _check(self, n_classes: int) -> None:
         check_pairs(self.pairs)
@@ -277,15 +277,15 @@ def found_pairs(evidence: Evidence, gains: Any) -> list[Pair]:
     return sorted(found, key=lambda pair: -pair.gain)
 
 
-def wish_for(pairs: Any, unpaired: Any, table: Table) -> Wish:
+def request_pairs(pairs: Any, unpaired: Any, table: Table) -> PairRequest:
     """Read the parameters `pairs` and `unpaired` for the columns of a table."""
     free = frozenset(read_columns(unpaired, table, "unpaired"))
     if isinstance(pairs, str):
-        return Wish(None, unpaired=free)
+        return PairRequest(None, unpaired=free)
     if is_count(pairs):
-        return Wish(int(pairs), unpaired=free) if pairs else NO_PAIRS
+        return PairRequest(int(pairs), unpaired=free) if pairs else NO_PAIRS
     named = read_pairs(pairs, table)
-    return Wish(len(named), named, free) if named else NO_PAIRS
+    return PairRequest(len(named), named, free) if named else NO_PAIRS
 
 
 def check_pairs(pairs: Any) -> None:

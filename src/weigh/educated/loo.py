@@ -71,7 +71,7 @@ class LeftOutTotals:
 
 
 @dataclass(frozen=True)
-class Judge:
+class LeaveOneOut:
     """Compute the leave-one-out loss of rows from a fit.
 
     `inverses` are the inverses V of the penalised Hessian, one for each total. `index` gives the
@@ -89,7 +89,7 @@ class Judge:
     __reduce__ = by_fields
 
     @classmethod
-    def of(cls, state: State) -> Judge:
+    def of(cls, state: State) -> LeaveOneOut:
         """Collect from a fit what the leave-one-out loss needs."""
         problem, view = state.problem, state.problem.view(state.weights)
         ties = np.arange(problem.n_weights) if problem.ties is None else problem.ties
@@ -115,14 +115,14 @@ class Judge:
 
     def losses(self, block: Block, numbers: slice = slice(None)) -> Floats:
         """Leave-one-out loss of each row, in nats; `numbers` are the row numbers."""
-        return self.losses_at(block, self.told(block, numbers))
+        return self.losses_at(block, self.left_out(block, numbers))
 
     def losses_at(self, block: Block, told: LeftOutTotals) -> Floats:
         """Loss of each row at its leave-one-out totals."""
         target = self.view.target
         return target.losses(told.totals, target.labels(block))
 
-    def told(self, block: Block, numbers: slice = slice(None)) -> LeftOutTotals:
+    def left_out(self, block: Block, numbers: slice = slice(None)) -> LeftOutTotals:
         """Leave-one-out totals of the rows of a block, and their variances."""
         places = self.view.design.place(block)
         return self.leave_out(block, self.totals(places), self.reach(places, numbers))
@@ -178,21 +178,21 @@ def pick(block: Block, every: int) -> tuple[Block, slice]:
 class LossSums:
     """Sums over rows for some fits: weight; loss of each fit; squared gain over the first fit."""
 
-    judges: tuple[Judge, ...]
+    fits: tuple[LeaveOneOut, ...]
     every: int
 
     def __call__(self, block: Block) -> Sums:
         """Compute the sums from some rows of a block."""
         some, numbers = pick(block, self.every)
         weight = weigh_rows(some)
-        losses = np.array([judge.losses(some, numbers) for judge in self.judges])
+        losses = np.array([fit.losses(some, numbers) for fit in self.fits])
         sums = [[line @ weight for line in lines] for lines in (losses, (losses[0] - losses) ** 2)]
         return Sums((np.array(weight.sum()), *map(np.array, sums)))
 
 
 def _judge(*states: State) -> tuple[Floats, ...]:
     rows = states[0].problem.rows
-    return rows.sum(LossSums(tuple(map(Judge.of, states)), share_of(rows))).arrays
+    return rows.sum(LossSums(tuple(map(LeaveOneOut.of, states)), share_of(rows))).arrays
 
 
 def leave_one_out(state: State) -> HeldOut:

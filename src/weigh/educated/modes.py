@@ -3,10 +3,10 @@
 With S the precision of a block of weights, D the weight of the rows in each level and s their
 shares, the modes v of a block solve
 
-    D v = told (S + s s') v,   v' (S + s s') v = 1
+    D v = e (S + s s') v,   v' (S + s s') v = 1
 
-(s s' only where the mean of a random walk is held). The eigenvalue `told` measures how much the
-rows determine a mode. It falls from the first mode to the last, in a random walk with the square of
+(s s' only where the mean of a random walk is held). The eigenvalue e measures how much the rows
+determine a mode. It falls from the first mode to the last, in a random walk with the square of
 the number. For each class, the modes with the largest eigenvalues share one matrix. Every other
 mode has only its own curvature: its covariance with other modes is ignored. The penalty is diagonal
 in modes.
@@ -38,7 +38,7 @@ class Group:
     first: int  # first place
     number: int  # number of the block; -1 if there is none
     basis: Floats  # one column per mode
-    told: Floats  # eigenvalues
+    eigenvalues: Floats
     pulled: Floats  # v' S v: penalty per unit of the block's scale
     held: Floats  # penalty of the mean
     log_det: float  # of S + s s'
@@ -49,12 +49,12 @@ class Group:
         n = len(rows)
         s, strength = (np.zeros(n), 0.0) if centre is None else (centre.shares, centre.strength)
         whole = S + np.outer(s, s)
-        told, basis = rows, np.eye(n)
+        eigenvalues, basis = rows, np.eye(n)
         if n > 1 and np.count_nonzero(whole) > n:
-            told, basis = eigh(np.diag(rows), whole, check_finite=False)
+            eigenvalues, basis = eigh(np.diag(rows), whole, check_finite=False)
         pulled = np.round((basis * (S @ basis)).sum(axis=0), 9)  # 0 or 1
         log_det = float(np.linalg.slogdet(whole)[1])
-        return cls(first, number, basis, told, pulled, strength * (s @ basis) ** 2, log_det)
+        return cls(first, number, basis, eigenvalues, pulled, strength * (s @ basis) ** 2, log_det)
 
 
 def group_weights(prior: Prior, places: Integers, rows: Floats) -> list[Group]:
@@ -78,7 +78,7 @@ class Modes:
     spans: dict[int, slice]  # of each column, both among the modes and among the places
     basis: csr_array
     blocks: Integers  # the block of each mode; -1 if it has none
-    told: Floats
+    eigenvalues: Floats
     pulled: Floats
     held: Floats
     log_det: float
@@ -92,8 +92,10 @@ class Modes:
             np.concatenate([[0], *columns.values()]).astype(np.intp),
             {j: slice(*own) for j, own in zip(columns, pairwise(ends), strict=True)},
             csr_array(block_diag([csr_array([[1.0]]), *(group.basis for group in groups)])),
-            np.concatenate([[-1], *(np.full(len(g.told), g.number) for g in groups)]).astype(int),
-            np.concatenate([[np.inf], *(group.told for group in groups)]),
+            np.concatenate([[-1], *(np.full(len(g.eigenvalues), g.number) for g in groups)]).astype(
+                int
+            ),
+            np.concatenate([[np.inf], *(group.eigenvalues for group in groups)]),
             np.concatenate([[0.0], *(group.pulled for group in groups)]),
             np.concatenate([[0.0], *(group.held for group in groups)]),
             sum(group.log_det for group in groups),
@@ -102,13 +104,13 @@ class Modes:
     @cached_property
     def kept(self) -> Integers:
         """The modes that share a matrix, in order."""
-        first = np.argsort(-self.told, kind="stable")[:MODES]
+        first = np.argsort(-self.eigenvalues, kind="stable")[:MODES]
         return np.sort(first)
 
     @cached_property
     def rest(self) -> Integers:
         """The modes that do not share the matrix."""
-        return np.setdiff1d(np.arange(len(self.told)), self.kept)
+        return np.setdiff1d(np.arange(len(self.eigenvalues)), self.kept)
 
     @cached_property
     def shared(self) -> dict[int, tuple[slice, Floats]]:
@@ -210,7 +212,7 @@ class Reduced:
     @cached_property
     def _variances(self) -> Floats:
         """The variance of each mode, times `pulled`."""
-        out = np.empty(len(self.modes.told))
+        out = np.empty(len(self.modes.eigenvalues))
         out[self.modes.kept] = (self.root**2).sum(axis=0)
         out[self.modes.rest] = 1 / self.entries
         return out * self.modes.pulled

@@ -35,7 +35,7 @@ class Quadratic:
         cls, point: Floats, loss: float, size: float, slopes: Floats, hessian: Floats
     ) -> Quadratic:
         """The quadratic with this loss, gradient and Hessian at a point."""
-        bent = bend(hessian, point)
+        bent = multiply_hessian(hessian, point)
         constant = loss - float((point * slopes).sum()) + 0.5 * float((point * bent).sum())
         return cls(constant, size, bent - slopes, hessian)
 
@@ -47,7 +47,7 @@ class Quadratic:
 
     def at(self, point: Floats) -> tuple[float, Floats]:
         """The loss and its gradient at a point."""
-        bent = bend(self.hessian, point)
+        bent = multiply_hessian(self.hessian, point)
         loss = self.constant + float((point * (0.5 * bent - self.right)).sum())
         return loss, bent - self.right
 
@@ -74,7 +74,7 @@ class Quadratic:
         return Quadratic(self.constant, self.size, out.right, out.hessian)
 
 
-def bend(hessian: Floats, point: Floats) -> Floats:
+def multiply_hessian(hessian: Floats, point: Floats) -> Floats:
     """The Hessian times a point, group by group."""
     groups, each, n_levels = hessian.shape[:3]
     own = point.T.reshape(groups, each, n_levels)

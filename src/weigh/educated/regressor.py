@@ -16,7 +16,7 @@ from weigh.base import TableEstimator, warn_columns
 from weigh.educated.blanks import zero_not_known
 from weigh.educated.fit import Fit, fit_task
 from weigh.educated.intervals import check_stated, error_quantiles, row_interval
-from weigh.educated.learner import Pair, check_pairs, found_pairs, warn_light_rows, wish_for
+from weigh.educated.learner import Pair, check_pairs, found_pairs, request_pairs, warn_light_rows
 from weigh.educated.numbers import (
     Numbers,
     RowDerivatives,
@@ -218,9 +218,9 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
         assert isinstance(coded, engine.CodedRows)
         rows = replace(coded, labels=seen.labels)
         orders = read_orders(self.monotonic_cst, tally, sample.table.names)
-        wish = wish_for(self.pairs, self.unpaired, sample.table)
+        request = request_pairs(self.pairs, self.unpaired, sample.table)
         with engine.one_blas_thread():  # rounding would depend on the number of threads
-            fit = _fit_and_warn(Task(rows, tally.tables, seen.target, orders, wish))
+            fit = _fit_and_warn(Task(rows, tally.tables, seen.target, orders, request))
             evidence = self._merge_intervals(sample, fit, seen.target)
             block, known = Block(rows.codes, rows.labels, rows.weight), evidence.covariance
             self.error_quantiles_ = error_quantiles(fit, block, known is not None)

@@ -32,7 +32,7 @@ from weigh.bins import Feature
 from weigh.educated.design import Source, weigh_rows
 from weigh.educated.gains import find_gains, find_worths
 from weigh.educated.halves import HALVES, fit_halves
-from weigh.educated.loo import HeldOut, Judge, is_certain, loosen, pick, share_of
+from weigh.educated.loo import HeldOut, LeaveOneOut, is_certain, loosen, pick, share_of
 from weigh.educated.marks import halve, salt
 from weigh.educated.pairs import Candidate, Part, Ways, count_pairs, rank_pairs
 from weigh.educated.scales import ROUGHLY, Search, find_scales
@@ -93,25 +93,25 @@ def select_pairs(
     view = state.problem.view(state.weights)
     in_nats = replace(view, target=view.target.dispersed(noise))
     *halves, ranked = rank_pairs(ways, task.rows, in_nats, salts)
-    if task.wish.named:
-        found = _fit(task, [own for own in ranked if own.names in task.wish.named], state)
+    if task.request.named:
+        found = _fit(task, [own for own in ranked if own.names in task.request.named], state)
         return found and _with_gains(found)
-    alone = Bar(task, state, held_out, salts)
-    if task.wish.most is not None:
-        found = alone.earn(ranked, halves)
+    alone = PairTest(task, state, held_out, salts)
+    if task.request.most is not None:
+        found = alone.accept(ranked, halves)
         return found and _with_gains(found)
     found, sure = None, list[Candidate]()
     if not alone.certain:
         least = log(len(ways.plain[0]))
         sure = [own for own in ranked if own.nats > least]
-        found = alone.earn(sure)
+        found = alone.accept(sure)
     if _agree(halves, sure, alone.certain):
-        found = replace(alone, beside=found).earn(ranked, halves) or found
+        found = replace(alone, beside=found).accept(ranked, halves) or found
     return found and _with_gains(found)
 
 
 @dataclass(frozen=True)
-class Bar:
+class PairTest:
     """Decide whether a fit with pairs is better than one without, or with fewer (`beside`)."""
 
     task: Task
@@ -125,14 +125,14 @@ class Bar:
         """Whether the tables alone predict nearly all rows with certainty."""
         return is_certain(self.task.target, self.held_out)
 
-    def earn(
+    def accept(
         self, first: list[Candidate], halves: list[list[Candidate]] | None = None
     ) -> Selected | None:
         """Fit with the first pairs of a ranking; None if they do not lower the loss enough.
 
         With `halves`, the rankings of both halves of the rows, the gain is cross-validated.
         """
-        task, asked = self.task, self.task.wish.most is not None
+        task, asked = self.task, self.task.request.most is not None
         found = _fit(task, first, self.state)
         if found is None:
             return None
@@ -157,8 +157,8 @@ class Bar:
     def _save(self, fits: list[State]) -> float:
         """Gain in leave-one-out loss over all rows, in nats; zero if within sampling error."""
         before, rows = self.beside.state if self.beside else self.state, self.task.rows
-        after = tuple(map(Judge.of, fits))
-        asked = CrossedGains(Judge.of(before), after, self.salts, share_of(rows))
+        after = tuple(map(LeaveOneOut.of, fits))
+        asked = CrossedGains(LeaveOneOut.of(before), after, self.salts, share_of(rows))
         weight, total, square = rows.sum(asked).arrays[0]
         mean = float(total / weight)
         noise = SURE * np.sqrt(max(square / weight - mean**2, 0.0) / weight)
@@ -189,7 +189,7 @@ def _agree(halves: list[list[Candidate]], sure: list[Candidate], certain: bool) 
 
 def _may_pay(task: Task) -> bool:
     n_rows = max(task.rows.n_rows, task.target.n_rows)
-    return task.wish.most is not None or n_rows >= LEAST_ROWS
+    return task.request.most is not None or n_rows >= LEAST_ROWS
 
 
 # ---------------------------------------------------------------- candidates
@@ -202,13 +202,13 @@ def _ways(task: Task, state: State, salts: tuple[int, ...]) -> Ways:
     found = {}
     for j, (counts, order) in enumerate(zip(task.counts, orders, strict=True)):
         feature, span = counts.feature, state.problem.design.spans[j]
-        if order or not isinstance(feature, Feature) or feature.name in task.wish.unpaired:
+        if order or not isinstance(feature, Feature) or feature.name in task.request.unpaired:
             continue
         ways = ways_to_cut(feature, counts.counts, [own[span] for own in fits])
         if all(map(is_coarse, ways)):
             parts = [Part.of(feature, j, few) for few in ways]
             found[j] = parts
-    if len(found) > COLUMNS and not task.wish.named:
+    if len(found) > COLUMNS and not task.request.named:
         matter = {j: _variance(task.counts[j], state, j) for j in found}
         first = sorted(found, key=lambda j: (-matter[j], task.counts[j].feature.name))[:COLUMNS]
         found = {j: found[j] for j in sorted(first)}
@@ -225,7 +225,7 @@ def _variance(counts: Counts, state: State, j: int) -> float:
 
 def _check_named(task: Task, known: set[str]) -> None:
     """Raise an error if a named pair has a column that cannot be paired."""
-    for name in sorted({name for pair in task.wish.named for name in pair} - known):
+    for name in sorted({name for pair in task.request.named for name in pair} - known):
         raise ParameterError(
             Parameter("pairs"),
             f" names {name!r}, which cannot be paired: a pair takes columns of 2 to {LEVELS} levels"
@@ -272,8 +272,8 @@ def _fit_like(fit: Selected, task: Task, ranked: list[Candidate]) -> State:
 
 def _count(task: Task, ranked: list[Candidate], n_weights: int) -> list[tuple[Counts, Source]]:
     """Count the first pairs until the limit of cells is reached; in the order of the columns."""
-    most = CANDIDATES if task.wish.most is None else task.wish.most
-    room = max(FULL - n_weights, CELLS) if task.wish.most is None else np.inf
+    most = CANDIDATES if task.request.most is None else task.request.most
+    room = max(FULL - n_weights, CELLS) if task.request.most is None else np.inf
     taken = {counts.feature.name for counts in task.counts}
     some = sorted(islice(ranked, most), key=lambda own: [p.source.features for p in own.parts])
     order = {own.names: i for i, own in enumerate(ranked)}
@@ -298,8 +298,8 @@ class CrossedGains:
     The gain of a row is that of the fit whose pairs were ranked by the other half of the rows.
     """
 
-    before: Judge
-    after: tuple[Judge, ...]  # of the pairs that the first half has ranked, and the second
+    before: LeaveOneOut
+    after: tuple[LeaveOneOut, ...]  # of the pairs that the first half has ranked, and the second
     salts: tuple[int, ...]
     every: int
 
@@ -308,7 +308,7 @@ class CrossedGains:
     def __call__(self, block: Block) -> Sums:
         """Compute the sums from evenly spaced rows of a block."""
         some, numbers = pick(block, self.every)
-        after = np.array([judge.losses(some, numbers) for judge in self.after])
+        after = np.array([fit.losses(some, numbers) for fit in self.after])
         ranked_by_other = 1 - halve(some, self.salts)
         saved = self.before.losses(some, numbers) - after[ranked_by_other, np.arange(len(some))]
         weight = weigh_rows(some)

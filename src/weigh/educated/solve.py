@@ -196,7 +196,7 @@ class Found:
 
     def after(self, step: Floats) -> Found:
         """Loss and gradient after a step, if the loss is quadratic."""
-        bent = self.curvature.bend(step)
+        bent = self.curvature.multiply_hessian(step)
         loss = self.loss + float((step * (0.5 * bent - self.slopes)).sum())
         return replace(self, loss=max(loss, 0.0), slopes=self.slopes - bent)
 
@@ -282,12 +282,12 @@ class State:
         K = last.K if same else kernel.matrix(self.scales)  # type: ignore[union-attr]
         return tuple((Dual(kernel, self.scales, c, K),) for c in seen.curvature)
 
-    def bend(self, direction: Floats) -> Floats:
+    def multiply_hessian(self, direction: Floats) -> Floats:
         """The penalised Hessian times a direction: from matrices, or by a pass over the rows."""
         problem = self.problem
         pulled = problem.prior.apply(direction, self.scales)
         if problem.whole:
-            return self.curvature.bend(direction) + pulled
+            return self.curvature.multiply_hessian(direction) + pulled
         every = direction if problem.ties is None else direction[problem.ties]
         bent = problem.carrying.sum(HessianProduct(problem.view(self.weights), every)).arrays[0]
         return add_tied(problem.design.unpad(bent), problem.ties) + pulled
@@ -389,4 +389,4 @@ def _approach(state: State, nearly: Factor, most: int) -> tuple[Floats, bool]:
 
     precision, right = min(0.1, np.sqrt(state.relative_gradient)), differ(state.gradient)
     solve = lambda residual: differ(nearly.solve(residual))  # noqa: E731
-    return conjugate_gradients(state.bend, right, solve, precision, most)
+    return conjugate_gradients(state.multiply_hessian, right, solve, precision, most)

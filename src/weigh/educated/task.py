@@ -18,7 +18,7 @@ from weigh.tally import Counts
 
 
 @dataclass(frozen=True)
-class Wish:
+class PairRequest:
     """The pairs a user asks for: how many at most, which by name, and columns never to pair."""
 
     most: int | None = None  # None: as many as help
@@ -26,18 +26,18 @@ class Wish:
     unpaired: frozenset[str] = frozenset()
 
 
-NO_PAIRS = Wish(0)
+NO_PAIRS = PairRequest(0)
 
 
 @dataclass(frozen=True)
 class Task:
-    """The input of a fit: rows, levels and their counts, target, constraints and wished pairs."""
+    """The input of a fit: rows, levels, their counts, target, constraints and requested pairs."""
 
     rows: Coded
     counts: tuple[Counts, ...]
     target: Target | Numbers
     orders: tuple[int, ...] = ()  # by feature: 1 rises, -1 falls, 0 is free
-    wish: Wish = NO_PAIRS
+    request: PairRequest = NO_PAIRS
     pairs: tuple[Source, ...] = ()  # maps to the last features, which are not coded themselves
     past: Quadratic | None = None  # approximate loss of earlier rows
     scales: Floats | None = None  # of each feature, if known

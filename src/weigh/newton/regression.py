@@ -35,7 +35,7 @@ class Moments:
     curvature: Floats
     probability: Floats | None = None  # of more than two classes
 
-    def bend(self, change: Floats, weight: Floats) -> Floats:
+    def multiply_hessian(self, change: Floats, weight: Floats) -> Floats:
         """First-order change of the slopes by a small change of the totals."""
         if self.probability is None:
             return self.curvature * change
