@@ -506,6 +506,14 @@ def test_exposure_and_offset_are_those_in_memory(spark):
         weigh.score_table(model, frame.drop("years"))
     with pytest.raises(ParameterError, match="name of a column"):
         weigh.score_table(model, frame, exposure=np.ones(300))
+    for odd in (0, -1.0, float("inf"), float("nan")):
+        with pytest.raises(ParameterError, match="finite number above 0"):
+            weigh.score_table(model, frame, exposure=odd)
+    with pytest.raises(ValueError, match="'years', the exposure, must hold numbers, not string"):
+        weigh.score_table(model, send(spark, rows.assign(years="long")))
+    amounts = weigh.EducatedRegressor(pairs=0).fit(rows[["flag"]], counts)
+    with pytest.raises(ParameterError, match="multiplies the mean"):
+        weigh.score_table(amounts, frame, exposure="years")
 
 
 def test_scoring_says_what_it_cannot_do(spark):

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import weigh
+from weigh.errors import ParameterError
 from weigh.exports.run import run_duckdb, run_onnx, run_pmml, run_sqlite, run_workbook
 from weigh.exports.selftest import check
 from weigh.formula import Formula, Scorer
@@ -201,18 +202,27 @@ def test_the_service_estimates_and_explains_for_the_exposure_of_a_row(tmp_path):
     assert "shift" in fields
 
 
-def test_an_exposure_may_also_be_a_feature():
-    """A named series as exposure leaves the column of that name a feature."""
-    rows = make_rows().drop(columns=["cost", "shift"])
-    X = rows.drop(columns="claims")
+@pytest.mark.parametrize(
+    "given",
+    [
+        lambda rows: {"exposure": rows["years"] / 365.25},
+        lambda rows: {"offset": np.log(rows["years"])},
+        lambda rows: {"exposure": rows["years"]},
+    ],
+)
+def test_a_series_names_no_column_for_exports(given):
+    """pandas keeps the name of a column through arithmetic, so its values may be others."""
+    rows = make_rows()
+    X = rows[["bonus", "fuel"]]
     model = weigh.EducatedRegressor(family="poisson", pairs=0)
-    model.fit(X, rows["claims"], exposure=rows["years"])
-    expected = model.predict(X, exposure="years")[:8]
-    own = X.head(8).to_dict("records")
-    query = weigh.export(model, "sql", dialect="sqlite")
-    told = [row["estimate"] for row in run_sqlite(query, Formula.of(model), own)]
-    np.testing.assert_allclose(told, expected, rtol=1e-12)
-    np.testing.assert_allclose([call(weigh.export(model, "python"), row) for row in own], expected)
+    model.fit(X, rows["claims"], **given(rows))
+    assert Formula.of(model).known == ()
+
+
+def test_one_column_is_not_both_exposure_and_offset():
+    model = weigh.EducatedRegressor(family="poisson", pairs=0)
+    with pytest.raises(ParameterError, match="also the exposure"):
+        model.fit(make_rows(), "claims", exposure="years", offset="years")
 
 
 def test_an_exposure_without_a_name_stays_per_unit():

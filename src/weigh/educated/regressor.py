@@ -425,7 +425,13 @@ def _fit_and_warn(task: Task) -> Fit:
 
 
 def _refuse_target(y: Any, **columns: Any) -> None:
-    """Raise an error if the target is also named as exposure or offset."""
+    """Raise an error if one column is named twice: as target, exposure or offset."""
     for role, column in columns.items():
         if isinstance(y, str) and isinstance(column, str) and column == y:
             raise ParameterError(Parameter(role), f" {column!r} is the target; name another column")
+    exposure, offset = columns["exposure"], columns["offset"]
+    if isinstance(exposure, str) and isinstance(offset, str) and exposure == offset:
+        raise ParameterError(
+            Parameter("offset"),
+            f" {offset!r} is also the exposure; name another column",
+        )

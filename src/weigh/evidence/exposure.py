@@ -73,12 +73,7 @@ def read_offset(family: Family, name: str, table: Table, exposure: Any, offset: 
     if exposure is None:
         return found
     if family.link != "log":
-        raise ParameterError(
-            Parameter("exposure"),
-            f" multiplies the mean, which family={name!r} does not do; give ",
-            Parameter("offset"),
-            ", or a family with a log link ('poisson', 'gamma', 'tweedie')",
-        )
+        raise _no_exposure(f"family={name!r}")
     own = read_numbers(table, exposure, "exposure")
     if not (own > 0).all():
         why = f" must be positive, but holds {tell_rows(own, own <= 0)}; drop such rows"
@@ -88,17 +83,37 @@ def read_offset(family: Family, name: str, table: Table, exposure: Any, offset: 
     return found + np.log(own)
 
 
+def _no_exposure(model: str) -> ParameterError:
+    return ParameterError(
+        Parameter("exposure"),
+        f" multiplies the mean, which {model} does not do; give ",
+        Parameter("offset"),
+        ", or a family with a log link ('poisson', 'gamma', 'tweedie')",
+    )
+
+
+def check_numbers(evidence: Evidence, given: dict[str, Any]) -> None:
+    """Raise an error for an exposure or offset, one number for all rows, that cannot be added."""
+    if "exposure" in given and evidence.link != "log":
+        raise _no_exposure("this model")
+    for role, value in given.items():
+        if is_number(value) and not Known("", role).allows(value):  # type: ignore[arg-type]
+            least = " above 0" if role == "exposure" else ""
+            raise ParameterError(Parameter(role), f" must be a finite number{least}, got {value!r}")
+
+
 def spread_out(exposure: Any, n_rows: int) -> Any:
     """An exposure for `read_offset`: a single number is repeated for every row."""
     return np.full(n_rows, float(exposure)) if is_number(exposure) else exposure
 
 
 def name_given(given: Any) -> str | None:
-    """Name of the column given to fit; "" for an array without a name, None if not given."""
-    if given is None or isinstance(given, str):
-        return given
-    name = getattr(given, "name", None)
-    return name if isinstance(name, str) else ""
+    """Name of the column given to fit; "" for an array, None if not given.
+
+    The name of a Series does not count: np.log(df["years"]) and df["days"] / 365 keep the name of a
+    column whose values they do not have.
+    """
+    return given if given is None or isinstance(given, str) else ""
 
 
 def given_to(model: Any, names: Sequence[str], exposure: Any = None) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from weigh.engine import report
 from weigh.errors import Parameter, ParameterError
 from weigh.evidence import Model
-from weigh.evidence.exposure import given_to
+from weigh.evidence.exposure import check_numbers, given_to
 from weigh.frames import (
     Scan,
     Table,
@@ -95,6 +95,8 @@ def score_table(
         with_times(model, {}, times)
         given = _find_given(model, tuple(X.columns), exposure)
         _refuse_array(given)
+        if given:
+            check_numbers(model.evidence_, given)
         return far.score(model, X, keep, reasons, given)
     frame = wrap(X)
     table = read(X if frame is None else frame.to_native())

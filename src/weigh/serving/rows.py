@@ -137,9 +137,9 @@ def check_row(row: Row, scorer: Scorer) -> None:
     for column in scorer.formula.known:
         value = row.get(column.name)
         if not column.allows(value):
-            limit = "above 0, or left out for one unit"
+            limit = "above 0, or left out for one unit" if column.role == "exposure" else "finite"
             raise RefusalError(
-                f"{_show(column.name)}, the exposure, must be {limit}, not {_say(value)}",
+                f"{_show(column.name)}, the {column.role}, must be {limit}, not {_say(value)}",
                 column.name,
             )
 

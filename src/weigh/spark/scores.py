@@ -10,12 +10,14 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from math import inf
 from operator import add
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.types import NumericType
 
 from weigh.evidence import BOUND, Attenuation, Curve
 from weigh.formula import Formula
@@ -88,7 +90,7 @@ def score_frame(
         The exposure and offset of a regressor: the name of a column, or a number.
     """
     formula, names = _read_formula(model), tuple(frame.columns)
-    added = [_add_known(role, value, names) for role, value in (given or {}).items()]
+    added = [_add_known(role, value, frame) for role, value in (given or {}).items()]
     scorer = _Scorer(formula, min(reasons, len(formula.terms)), added)
     kept = _kept(names, keep, scorer.names)
     plain = frame.toDF(*[f"c{j}" for j in range(len(names))])
@@ -97,16 +99,25 @@ def score_frame(
     return scorer.score(places, kept).toDF(*[names[j] for j in kept], *scorer.names)
 
 
-def _add_known(role: str, value: Any, names: tuple[str, ...]) -> Any:
-    """What exposure or offset add to the total; null for an exposure that is not positive."""
-    if not isinstance(value, str):
-        x = F.lit(float(value))
-    elif value not in names:
-        raise ValueError(f"the table has no column {value!r}; it has {list_names(names)}")
-    else:
-        x = F.col(f"c{names.index(value)}").cast("double")
+def _add_known(role: str, value: Any, frame: Any) -> Any:
+    """What exposure or offset add to the total; null where `Known.allows` refuses the value."""
+    x = _read_known(role, value, frame) if isinstance(value, str) else F.lit(float(value))
     nothing = F.when(x.isNull() | F.isnan(x), 0.0)
-    return nothing.otherwise(x) if role == "offset" else nothing.when(x > 0, F.log(x))
+    if role == "offset":
+        return nothing.when(F.abs(x) < F.lit(inf), x)
+    return nothing.when((x > 0) & (x < F.lit(inf)), F.log(x))
+
+
+def _read_known(role: str, name: str, frame: Any) -> Any:
+    names = tuple(frame.columns)
+    if name not in names:
+        raise ValueError(f"the table has no column {name!r}; it has {list_names(names)}")
+    kind = frame.schema[name].dataType
+    if not isinstance(kind, NumericType):
+        raise ValueError(
+            f"column {name!r}, the {role}, must hold numbers, not {kind.simpleString()}; cast it"
+        )
+    return F.col(f"c{names.index(name)}").cast("double")
 
 
 def _kept(names: tuple[str, ...], keep: Sequence[str] | None, new: list[str]) -> list[int]:
