@@ -55,7 +55,7 @@ class NumberRows:
     @property
     def targets(self) -> Any:
         """The number of each row, and what exposure and offset add to its total."""
-        return np.column_stack([self.numbers, self.apart])
+        return np.column_stack([self.numbers, self.offset])
 
     @classmethod
     def read(
@@ -80,7 +80,7 @@ class NumberRows:
 
     def deviance(self, totals: Floats) -> float:
         """The mean deviance of rows with these totals, without exposure and offset."""
-        losses = 2 * self.family.losses(totals + self.apart, self.numbers)
+        losses = 2 * self.family.losses(totals + self.offset, self.numbers)
         return float(np.average(losses, weights=row_weights(self.sample)))
 
     def moments(self, evidence: Evidence, totals: Floats) -> Moments:

@@ -125,7 +125,7 @@ class NumberJudge:
         """The measures of a model whose totals of these rows are known."""
         rows, weight = self.rows, row_weights(self.rows.sample)
         own = totals.values[:, 0]
-        means = np.asarray(rows.family.mean(own + rows.apart))
+        means = np.asarray(rows.family.mean(own + rows.offset))
         squared = np.average((rows.numbers - means) ** 2, weights=weight)
         bands = find_bands(means, rows.numbers, weight, 0.95)
         told = f"Rows in {len(bands)} bands by estimate ({name})."
