@@ -32,6 +32,8 @@ from weigh.frames import (
 )
 from weigh.pickling import by_fields
 
+SHORT = 256
+"""Most categories of a list whose levels are remembered: an array of bytes has as many."""
 FEW_CUTS = 10
 """Minimum number of cut points to infer a column's range; with fewer, most rows may lie outside."""
 
@@ -197,11 +199,25 @@ class Feature(NamedLevels):
 
     def _place_codes(self, column: Codes) -> Placed:
         if len(column.codes) >= len(column.values):
-            return Placed(column.codes, np.array(self._look_up(column.values) or [self.no_level]))
+            return Placed(column.codes, self._levels_of(column.values))
         levels = np.full(len(column.values), self.no_level)
         used = np.unique(column.codes).tolist()
         levels[used] = self._look_up([column.values[code] for code in used])
         return Placed(column.codes, levels)
+
+    def _levels_of(self, values: tuple[Value, ...]) -> Integers:
+        """Indices of the levels of categories; a short list is remembered for the next table."""
+        known = self._latest.get(0)
+        if known is None or known[0] is not values:
+            known = values, np.array(self._look_up(values) or [self.no_level])
+            if len(values) <= SHORT:
+                self._latest[0] = known
+        return known[1]
+
+    @cached_property
+    def _latest(self) -> dict[int, tuple[tuple[Value, ...], Integers]]:
+        """The latest short list of categories and its levels. Threads share it: replaced whole."""
+        return {}
 
     def _look_up(self, values: Sequence[Value]) -> list[int]:
         """Indices of the levels of categories; values of another kind are refused."""

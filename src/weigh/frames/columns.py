@@ -228,10 +228,16 @@ def array_is_category(array: np.ndarray[Any, Any], name: str) -> bool:
     return kind in "bU"
 
 
+BYTES = {
+    kind: tuple(np.arange(n, dtype=np.uint8).view(f"{kind}1").tolist())
+    for kind, n in (("b", 2), ("u", 256), ("i", 256))
+}
+"""Values of the codes of an array of bytes, by its kind: one tuple, known again by `is`."""
+
+
 def _code_array(array: np.ndarray[Any, Any]) -> Codes:
     if array.dtype.itemsize == 1:  # booleans and small integers are codes already
-        every = np.arange(2 if array.dtype.kind == "b" else 256, dtype=np.uint8)
-        return Codes(array.view(np.uint8), tuple(every.view(array.dtype).tolist()))
+        return Codes(array.view(np.uint8), BYTES[array.dtype.kind])
     if array.dtype.kind in "iu" and array.size:
         low, high = int(array.min()), int(array.max())
         if high - low < SMALL_RANGE:
