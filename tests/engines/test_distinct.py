@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import weigh.kernels  # noqa: F401 - loads numba, as short columns are else coded value by value
-from weigh.frames import read
+from weigh.frames import distinct, read
 from weigh.frames.distinct import MOST, distinct_objects, distinct_views
 from weigh.frames.values import canonical, key
 
@@ -57,6 +57,15 @@ def test_a_row_has_the_text_that_its_cell_holds(values):
         found, levels = values_of(read(table))
         assert found == [key(value) for value in values], name
         assert len({*map(key, levels)}) == len(levels), name
+
+
+def test_parts_of_a_column_share_their_codes(monkeypatch):
+    monkeypatch.setattr(distinct, "ROWS", 50)
+    texts = [f"text of number {i * i % 41}" for i in range(400)]
+    for name, table in tables_of(texts).items():
+        found, levels = values_of(read(table))
+        assert found == [(str, text) for text in texts], name
+        assert len({*levels}) == len(levels), name
 
 
 MIXED = [True, 1, 1.0, "1", None, float("nan"), np.float64(2.5), np.int64(7), "true", False, 0]

@@ -7,7 +7,7 @@ suffices.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -34,6 +34,8 @@ Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[Any]
 
 SMALL_RANGE = 1 << 16
+MANY = 1 << 15
+"""Distinct strings up to which a column is coded by the bits of its cells."""
 OR_CATEGORIES = ", or, where it is a feature, name it in ", Parameter("categorical_features")
 """End of an error about a column; callers drop it once the model is fitted."""
 
@@ -293,7 +295,7 @@ def _code_arrow(array: Any) -> Codes:
         return Codes(np.zeros(len(array), dtype=np.uint8), (None,))
     views = pa.types.is_string_view(array.type)
     if views or pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
-        found = _code_views(as_views(array))
+        found = _code_views(array)
         if found is not None:
             return found
     if views:
@@ -314,20 +316,26 @@ def _code_arrow(array: Any) -> Codes:
     return _without_repeats(codes.astype(np.min_scalar_type(len(values))), values)
 
 
-def _code_views(chunks: Sequence[Any]) -> Codes | None:
-    """Code Arrow's string views by their bits; None if there are none, or too many distinct."""
+def _code_views(array: Any) -> Codes | None:
+    """Code text by the bits of Arrow's string views; None if too many differ, or Arrow is old."""
     codes: list[Integers] = []
-    values: list[Value] = []
-    for chunk in chunks:
-        found = distinct_views(chunk)
-        if found is None:
-            return None
-        codes.append(np.add(found.codes, len(values), dtype=np.uint16))
-        values += [*(chunk[i].as_py() for i in found.first.tolist()), None]
-    if not chunks:
+    places: dict[Value, int] = {}
+    try:
+        for part in as_views(array):
+            found = distinct_views(part)
+            if found is None or len(places) > MANY:
+                return None
+            texts = [*(part[i].as_py() for i in found.first.tolist()), None]
+            own = np.array([places.setdefault(text, len(places)) for text in texts], np.uint16)
+            codes.append(own.take(found.codes, mode="clip"))  # which checks no bounds
+    except (pa.ArrowException, AttributeError):
         return None
-    joined = codes[0] if len(codes) == 1 else np.concatenate(codes)
-    return _without_repeats(joined.astype(np.min_scalar_type(len(values))), tuple(values))
+    small = np.min_scalar_type(len(places))
+    return (
+        Codes(np.concatenate([part.astype(small) for part in codes]), tuple(places))
+        if codes
+        else None
+    )
 
 
 def _without_repeats(codes: Integers, values: tuple[Value, ...]) -> Codes:

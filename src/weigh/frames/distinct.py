@@ -8,6 +8,7 @@ merges their codes.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +20,8 @@ from weigh import few
 MOST = 4096
 """Most distinct cells; a column with more is coded by its values."""
 SLOTS = 4 * MOST
-MOST_CHUNKS = 8
+ROWS = 1 << 17
+"""Rows that are made string views at a time, of 16 bytes each."""
 
 
 @dataclass(frozen=True)
@@ -72,15 +74,13 @@ def _code(words: Any, null: Any) -> Distinct | None:
     return Distinct(codes, first[:found])
 
 
-def as_views(array: Any) -> list[Any]:
-    """Chunks of an Arrow column of text as string views; none if there are many, or Arrow is old.
+def as_views(array: Any) -> Iterator[Any]:
+    """Parts of an Arrow column of text as string views, made for few rows at a time.
 
-    Addresses of long strings are those of a chunk, so each chunk has its own codes.
+    Addresses of long strings are those of a part, so each part has its own codes.
     """
     chunks = array.chunks if isinstance(array, pa.ChunkedArray) else [array]
-    if len(chunks) > MOST_CHUNKS:
-        return []
-    try:
-        return [chunk.cast(pa.string_view()) for chunk in chunks]
-    except (pa.ArrowException, AttributeError):
-        return []
+    for chunk in chunks:
+        step = len(chunk) if pa.types.is_string_view(chunk.type) else ROWS
+        for start in range(0, len(chunk), max(step, 1)):
+            yield chunk.slice(start, step).cast(pa.string_view())
