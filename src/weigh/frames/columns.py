@@ -146,8 +146,11 @@ def _open_series(series: nw.Series[Any]) -> Codes | np.ndarray[Any, Any] | Any:
             return (
                 held if native.dtype != object else _once_each(held, _code_pandas_objects, native)
             )
-    if isinstance(series.dtype, nw.String) and series.implementation.is_polars():
-        return pa.chunked_array(native)  # its own string views, without a copy
+    if isinstance(series.dtype, nw.String):  # without a copy of the strings
+        if series.implementation.is_polars():
+            return pa.chunked_array(native)
+        if series.implementation.is_pyarrow():
+            return native
     if not isinstance(series.dtype, nw.Object | nw.Int128 | nw.UInt128):  # unknown to Arrow
         return series.to_arrow()
     return np.array([*series.to_list(), None], dtype=object)[:-1]
