@@ -20,6 +20,12 @@ class Cost:
     wall: float
     processor: float
 
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(self.wall + other.wall, self.processor + other.processor)
+
+    def __mul__(self, times: float) -> Cost:
+        return Cost(self.wall * times, self.processor * times)
+
 
 def cost_of(function: Callable[[], Any]) -> Cost:
     wall, processor = time.perf_counter(), time.process_time()
@@ -27,17 +33,36 @@ def cost_of(function: Callable[[], Any]) -> Cost:
     return Cost(time.perf_counter() - wall, time.process_time() - processor)
 
 
-def best(function: Callable[[], Any], runs: int) -> float:
-    """Seconds of the fastest of some runs, after one that does not count."""
+def best(function: Callable[[], Any], runs: int) -> Cost:
+    """Least seconds of some runs, by the clock and of the processor, after one not counted."""
     function()
-    return min(cost_of(function).wall for _ in range(runs))
+    costs = [cost_of(function) for _ in range(runs)]
+    return Cost(min(cost.wall for cost in costs), min(cost.processor for cost in costs))
 
 
-def report(what: str, rival: float, ours: float, wanted: float) -> None:
-    """A line of the table of ratios."""
-    verdict = "" if rival / ours >= wanted else "   SHORT"
-    line = f"{what:<42}{rival * 1e3:>10.1f}{ours * 1e3:>10.1f}{rival / ours:>8.1f}"
-    print(f"{line}{wanted:>9g}{verdict}", flush=True)
+@dataclass(frozen=True)
+class Line:
+    """What a task costs a rival, if there is one, and `weigh`; both measured in the same run."""
+
+    what: str
+    rival: Cost | None
+    weigh: Cost
+
+
+LINES: list[Line] = []
+"""Lines reported since the list was last cleared."""
+
+
+def report(what: str, rival: Cost | None, ours: Cost, wanted: float = 0.0) -> None:
+    """Keep a line, and print it in processor milliseconds."""
+    LINES.append(Line(what, rival, ours))
+    if rival is None:
+        print(f"{what:<52}{'':>10}{ours.processor * 1e3:>10.1f}", flush=True)
+        return
+    ratio, by_clock = rival.processor / ours.processor, rival.wall / ours.wall
+    verdict = "" if ratio >= wanted else "   SHORT"
+    line = f"{what:<52}{rival.processor * 1e3:>10.1f}{ours.processor * 1e3:>10.1f}"
+    print(f"{line}{ratio:>8.1f}{by_clock:>10.1f}{wanted:>9g}{verdict}", flush=True)
 
 
 def peak_memory() -> int:

@@ -1,16 +1,20 @@
-"""How fast, how much memory: `make bench`.
+"""How fast, how much memory: `make bench`, or `python -m benchmarks.speed [table ...]`.
 
-Every line is a ratio of the same run: the rival's best time over ours, both the best of the same
-number of runs, after a warm-up. 1M rows by 20 columns of 8 levels and two classes.
+Each line compares a rival with `weigh` in the same run: the least processor time of some runs after
+a warm-up, and the least time by the clock. The clock shows what threads gain, on an idle machine.
+Results are kept in benchmarks/results/speed.json, from which docs/benchmarks.md is written. Tables
+that are not named keep their results and dates.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,64 +22,71 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 
-from benchmarks import speed_educated, speed_learners
-from benchmarks.clock import MIB, best, report
+from benchmarks import speed_educated, speed_learners, speed_page
+from benchmarks.clock import LINES, MIB, Cost, best, cost_of, report
 from benchmarks.rivals import optbinning, scikit_learn
 
-ROWS, COLUMNS, LEVELS, RUNS = 1_000_000, 20, 8, 5
+LEVELS, RUNS = 8, 5
+CODES, TEXT = (2_000_000, 40), (1_000_000, 20)
+"""Rows and columns of the tables of codes and of strings."""
 
 
-def make_codes() -> tuple[Any, Any]:
+def make_codes(rows: int, columns: int) -> tuple[Any, Any]:
     rng = np.random.default_rng(0)
-    y = rng.integers(0, 2, ROWS)
-    shift = rng.integers(0, 2, (ROWS, COLUMNS)) * y[:, None]
-    codes = rng.integers(0, LEVELS, (ROWS, COLUMNS)) + shift
-    return np.minimum(codes, LEVELS - 1).astype(np.uint8), y
+    y = rng.integers(0, 2, rows)
+    shift = rng.integers(0, 2, (rows, columns), dtype=np.uint8) * y[:, None].astype(np.uint8)
+    codes = rng.integers(0, LEVELS, (rows, columns), dtype=np.uint8) + shift
+    return np.minimum(codes, LEVELS - 1), y
 
 
 def make_text(codes: Any, kind: str) -> Any:
     levels = np.array([f"level_{i}" for i in range(LEVELS)], dtype=object)
-    columns = {f"feature_{j}": levels[codes[:, j]] for j in range(COLUMNS)}
+    columns = {f"feature_{j}": levels[column] for j, column in enumerate(codes.T)}
     if kind == "pandas object":
         return pd.DataFrame(columns, dtype=object)
     table = pa.table({name: pa.array(values) for name, values in columns.items()})
-    return pl.from_arrow(table) if kind == "polars" else table
+    return pl.from_arrow(table) if kind == "Polars" else table
 
 
-def bench_codes(X: Any, y: Any) -> None:
+def bench_codes() -> None:
+    """The last lines bound what any program can do: to read the array, and to count one column."""
     from weigh import EvidenceNB
 
-    start = time.perf_counter()
-    model = EvidenceNB(categorical_features="all").fit(X[:1000], y[:1000])
-    model.predict_proba(X[:1000])
-    first = time.perf_counter() - start
-    rival = scikit_learn.on_codes().fit(X, y)
-    theirs, ours = best(lambda: rival.fit(X, y), RUNS), best(lambda: model.fit(X, y), RUNS)
-    report("fit, uint8 codes", theirs, ours, 20)
-    theirs = best(lambda: rival.predict_proba(X), RUNS)
+    X, y = make_codes(*CODES)
+    model, rival = EvidenceNB(categorical_features="all"), scikit_learn.on_codes().fit(X, y)
+    theirs, ours = best(lambda: rival.fit(X, y), 2), best(lambda: model.fit(X, y), RUNS)
+    report("fit", theirs, ours, 50)
+    theirs = best(lambda: rival.predict_proba(X), 2)
     ours = best(lambda: model.predict_proba(X), RUNS)
-    report("predict_proba, uint8 codes", theirs, ours, 15)
-    print(f"{'first fit and prediction in this process':<42}{'':>10}{first * 1e3:>10.1f}")
+    report("predict_proba", theirs, ours, 50)
+    report("`X.max()`: read the array once", None, best(X.max, RUNS))
+    column = np.ascontiguousarray(X[:, 0])
+    counts = best(lambda: np.bincount(column), RUNS)
+    report("`np.bincount` of every column, classes together", None, counts * X.shape[1])
 
 
-def bench_text(codes: Any, y: Any) -> None:
+def bench_text() -> None:
     from weigh import EvidenceNB
 
-    for kind, wanted in (("polars", 8), ("arrow", 8), ("pandas object", 3)):
+    codes, y = make_codes(*TEXT)
+    for kind, wanted in (("Polars", 8), ("Arrow", 8), ("pandas object", 3)):
         X = make_text(codes, kind)
         # scikit-learn reads no Arrow tables: it gets the same strings as a Polars frame
-        X_rival = make_text(codes, "polars") if kind == "arrow" else X
-        rival, model = scikit_learn.on_text(), EvidenceNB()
-        theirs = best(lambda: rival.fit(X_rival, y), 1)  # noqa: B023
-        ours = best(lambda: model.fit(X, y), 1)  # noqa: B023
+        X_rival = make_text(codes, "Polars") if kind == "Arrow" else X
+        rival, model = scikit_learn.on_text(), EvidenceNB().fit(X[:1000], y[:1000])
+        theirs = cost_of(lambda: rival.fit(X_rival, y))  # noqa: B023
+        ours = best(lambda: model.fit(X, y), 3)  # noqa: B023
         report(f"fit, {kind} strings", theirs, ours, wanted)
+        if kind == "Polars":
+            encoding = best(lambda: X.cast(pl.Categorical), 3)  # noqa: B023
+            report("fit, beside Polars' own cast to `Categorical`", encoding, ours, 1)
         row, row_rival = X[:1], X_rival[:1]
         theirs = best(lambda: rival.predict_proba(row_rival), 50)  # noqa: B023
         ours = best(lambda: model.predict_proba(row), 50)  # noqa: B023
         report(f"predict_proba of one row, {kind}", theirs, ours, 3)
 
 
-def bench_mdl() -> None:
+def bench_bins() -> None:
     from weigh import MDLDiscretizer
 
     rng = np.random.default_rng(0)
@@ -84,11 +95,10 @@ def bench_mdl() -> None:
     try:
         rival = optbinning.mdlp()
     except ImportError:
-        print("MDL bins: optbinning is not installed")
-        return
+        raise SystemExit("MDL bins: optbinning is not installed (make bench-rivals)") from None
     theirs = best(lambda: rival.fit(x, y), RUNS)
     ours = best(lambda: MDLDiscretizer().fit(x[:, None], y), RUNS)
-    report("MDL bins of 200,000 rows, optbinning", theirs, ours, 2)
+    report("MDL bins of 200,000 rows", theirs, ours, 2)
 
 
 MEMORY = """
@@ -111,7 +121,7 @@ else:
     size = int(X.memory_usage(index=False, deep=False).sum())
 learner = AdjustedNB if learner == "adjusted" else EvidenceNB
 model = learner(categorical_features="all")
-model.fit(X[:100_000], y[:100_000])
+model.fit(X, y)  # loads and compiles
 open("/proc/self/clear_refs", "w").write("5")
 before = status("VmRSS")
 model.fit(X, y)
@@ -119,58 +129,104 @@ print(size, status("VmHWM") - before)
 """
 
 
-def bench_memory(codes: Any, y: Any) -> None:
+def bench_memory() -> dict[str, Any]:
     """Peak resident memory of a fit above what stood before it, in a process of its own."""
     import pyarrow.parquet as pq
 
-    print(f"\n{'memory of a fit, MiB':<42}{'input':>10}{'above':>10}{'':>8}{'allowed':>9}")
+    codes, y = make_codes(*TEXT)
+    cells = []
     with tempfile.TemporaryDirectory() as folder:
         np.save(f"{folder}/codes.npy", codes)
         np.save(f"{folder}/y.npy", y)
-        pq.write_table(make_text(codes, "arrow"), f"{folder}/text.parquet")
+        pq.write_table(make_text(codes, "Arrow"), f"{folder}/text.parquet")
         kinds = ("uint8 codes", "arrow", "polars", "pandas object")
         for kind, learner in [*((kind, "evidence") for kind in kinds), ("uint8 codes", "adjusted")]:
             command = [sys.executable, "-c", MEMORY, kind, folder, learner]
             answer = subprocess.run(command, capture_output=True, text=True, check=True)
-            size, above = map(int, answer.stdout.split())
-            allowed = max(size // 4, 64 * MIB) if learner == "evidence" else 1536 * MIB
-            verdict = "" if above <= allowed else "   SHORT"
-            what = f"{learner}, {kind}"
-            sizes = f"{size / MIB:>10.0f}{above / MIB:>10.0f}{'':>8}{allowed / MIB:>9.0f}"
-            print(f"{what:<42}{sizes}{verdict}", flush=True)
+            size, above = (f"{int(part) / MIB:.0f}" for part in answer.stdout.split())
+            print(f"{f'{learner}, {kind}':<42}{size:>10}{above:>10}", flush=True)
+            cells.append([f"`{learner.capitalize()}NB`, {kind}", size, above])
+    return {"head": ["learner, input", "input, MiB", "above, MiB"], "cells": cells}
 
 
-def bench_import() -> None:
-    def seconds(code: str, **environment: str) -> float:
-        command = [sys.executable, "-c", code]
-        return best(lambda: subprocess.run(command, check=True, env=os.environ | environment), 3)
+FIRST = """import numpy as np; from weigh import EvidenceNB; X = np.zeros((9, 2), 'u1'); X[::2] = 1
+EvidenceNB(categorical_features='all').fit(X, X[:, 0]).predict_proba(X)"""
 
-    first = "import numpy as np; from weigh import EvidenceNB; X = np.zeros((9, 2), 'u1'); "
-    first += "X[::2] = 1; EvidenceNB(categorical_features='all').fit(X, X[:, 0]).predict_proba(X)"
+
+def bench_start() -> None:
+    """Processor time of programs from their start to their end."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-c", first]
-        start = time.perf_counter()
-        subprocess.run(command, check=True, env=os.environ | {"NUMBA_CACHE_DIR": folder})
-        cold = time.perf_counter() - start
-        warm = seconds(first, NUMBA_CACHE_DIR=folder)
-    sklearn = seconds("import sklearn")
-    ours = seconds("import sklearn, weigh; weigh.EvidenceNB")
-    print(f"\n{'seconds':<42}")
-    print(f"{'import of EvidenceNB above import sklearn':<42}{ours - sklearn:>10.2f}  (0.3 wanted)")
-    print(f"{'a process that fits, kernels compiled anew':<42}{cold:>10.2f}")
-    print(f"{'the same, kernels from the cache':<42}{warm:>10.2f}")
+        code = f"""import weigh, pyarrow.csv as csv; table = weigh.datasets.titanic()
+csv.write_csv(table, {folder + "/people.csv"!r})
+weigh.save(weigh.EvidenceNB().fit(table, "Survived"), {folder + "/model.json"!r})"""
+        subprocess.run([sys.executable, "-c", code], check=True)
+        files = [f"{folder}/model.json", f"{folder}/people.csv"]
+        report("`import weigh`, with Python's own start", None, _program("-c", "import weigh"))
+        score = _program("-m", "weigh", "score", *files, "-o", f"{folder}/scored.csv")
+        report("`weigh score` of 2,201 rows", None, score)
+        reasons = ("--reasons", "3", "-o", f"{folder}/reasons.csv")
+        report(
+            "`weigh explain --reasons 3` of 2,201 rows",
+            None,
+            _program("-m", "weigh", "explain", *files, *reasons),
+        )
+        cache = {"NUMBA_CACHE_DIR": folder}
+        cold = _program("-c", FIRST, runs=1, warm=False, **cache)
+        report("a program that fits, kernels compiled anew", None, cold)
+        report("a program that fits, kernels from the cache", None, _program("-c", FIRST, **cache))
+
+
+def _program(*arguments: str, runs: int = 3, warm: bool = True, **environment: str) -> Cost:
+    """Least cost of a Python program, of which the clock is that of the whole process."""
+    command, costs = [sys.executable, *arguments], []
+    for run in range(runs + warm):
+        wall, before = time.perf_counter(), os.times()
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        subprocess.run(command, check=True, env=os.environ | environment, **quiet)
+        after = os.times()
+        used = after.children_user + after.children_system
+        used -= before.children_user + before.children_system
+        if run or not warm:
+            costs.append(Cost(time.perf_counter() - wall, used))
+    return Cost(min(cost.wall for cost in costs), min(cost.processor for cost in costs))
+
+
+TABLES: dict[str, Callable[[], dict[str, Any] | None]] = {
+    "codes": bench_codes,
+    "text": bench_text,
+    "bins": bench_bins,
+    "adjusted": speed_learners.bench_adjusted,
+    "weighted": speed_learners.bench_weighted,
+    "documents": speed_learners.bench_documents,
+    "regressor": speed_learners.bench_regressor,
+    "evaluation": speed_learners.bench_evaluation,
+    "educated": speed_educated.bench,
+    "memory": bench_memory,
+    "start": bench_start,
+}
+"""Tables of the page that this program measures: lines that are reported, or cells."""
+
+
+def measure(name: str) -> dict[str, Any]:
+    """Measure one table: its run, and its lines or cells."""
+    LINES.clear()
+    run = speed_page.Run.now(f"python -m benchmarks.speed {name}")
+    print(f"\n{name:<52}{'rival':>10}{'weigh':>10}{'ratio':>8}{'by clock':>10}{'wanted':>9}")
+    cells = TABLES[name]()
+    found = {"lines": speed_page.lines_of(LINES)} if cells is None else cells
+    return {"run": vars(run)} | found
 
 
 def main() -> None:
-    print(f"{'ratios, milliseconds':<42}{'rival':>10}{'weigh':>10}{'ratio':>8}{'wanted':>9}")
-    codes, y = make_codes()
-    bench_codes(codes, y)
-    bench_text(codes, y)
-    bench_mdl()
-    speed_learners.bench()
-    speed_educated.bench()
-    bench_memory(codes, y)
-    bench_import()
+    names = sys.argv[1:] or [*TABLES]
+    if unknown := {*names} - {*TABLES}:
+        raise SystemExit(f"no table is named {min(unknown)}; there are {', '.join(TABLES)}")
+    for name in names:
+        found = {name: measure(name)}
+        known = json.loads(speed_page.RESULTS.read_text("utf-8"))
+        text = json.dumps(known | found, indent=1, ensure_ascii=False) + "\n"
+        speed_page.RESULTS.write_text(text, "utf-8")
+        speed_page.main()
 
 
 if __name__ == "__main__":

@@ -1,30 +1,20 @@
 """The learners beside what their users would otherwise run, and the page of an evaluation.
 
-Part of `make bench`; each line is a ratio of the same run.
+Parts of `python -m benchmarks.speed`; each line is a ratio of the same run.
 """
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from benchmarks.clock import best, report
+from benchmarks.clock import Cost, best, cost_of, report
 from benchmarks.rivals import scikit_learn
 
 ROWS, RUNS = 1_000_000, 5
 TOKENS, VOCABULARY = 30, 50_000
-
-
-def bench() -> None:
-    """Print all of them."""
-    bench_adjusted()
-    bench_weighted()
-    bench_documents()
-    bench_regressor()
-    bench_evaluation()
 
 
 def bench_adjusted() -> None:
@@ -45,7 +35,7 @@ def bench_adjusted() -> None:
     y = frame.pop("class").to_numpy()
     frame, y = frame[frame.isin([*"ACGT"]).all(axis=1)], y[frame.isin([*"ACGT"]).all(axis=1)]
     folds = StratifiedKFold(10, shuffle=True, random_state=0)
-    rival, ours = 0.0, 0.0
+    rival, ours = Cost(0.0, 0.0), Cost(0.0, 0.0)
     for train, _ in folds.split(frame, y):
         X = frame.iloc[train]
         for label in ("EI", "IE", "N"):
@@ -53,13 +43,10 @@ def bench_adjusted() -> None:
             naive = EvidenceNB(smoothing=0).fit(X, target).evidence_
             placed = engine.place(read(X), [table.feature for table in naive])
             Q = engine.expand(placed, [table.padded[:, 0] for table in naive], len(X))
-            start = time.perf_counter()
-            scikit_learn.ridge_path().fit(Q, target)
-            rival += time.perf_counter() - start
-            start = time.perf_counter()
-            AdjustedNB(smoothing=0, random_state=0).fit(X, target)
-            ours += time.perf_counter() - start
-    report("APMR on splice, ridge path on the same q", rival, ours, 3)
+            rival += cost_of(lambda: scikit_learn.ridge_path().fit(Q, target))  # noqa: B023
+            learner = AdjustedNB(smoothing=0, random_state=0)
+            ours += cost_of(lambda: learner.fit(X, target))  # noqa: B023
+    report("APM and APMR on splice: 10 folds, 3 classes, 2700 solutions", rival, ours, 3)
 
 
 def make_mixed(n_classes: int, n_rows: int = 100_000) -> tuple[Any, Any]:
@@ -94,11 +81,16 @@ def bench_weighted() -> None:
         scores = naive.decision_function(X) if n_classes == 2 else naive.predict_proba(X)
         theirs = best(lambda: roc_auc_score(y, scores, multi_class="ovo"), runs)  # noqa: B023
         moves = [best(lambda: ranking.try_shift(j, 0.1), runs) for j in range(X.shape[1])]  # noqa: B023
-        report(f"AUC after one weight moved, {n_classes} classes", theirs, max(moves), 2)
+        report(
+            f"AUC after one weight moved, {n_classes} classes",
+            theirs,
+            max(moves, key=lambda cost: cost.processor),
+            2,
+        )
         jump = best(lambda: ranking.try_weights(np.ones(X.shape[1])), runs)  # noqa: B023
         report(f"AUC after all weights moved, {n_classes} classes", theirs, jump, 2)
         ours = best(lambda: WeightedNB().fit(X, y), 1)  # noqa: B023
-        report(f"WeightedNB, 300 roc_auc_score, {n_classes} classes", 300 * theirs, ours, 1)
+        report(f"a default fit, 300 of them, {n_classes} classes", theirs * 300, ours, 1)
 
 
 def make_documents() -> tuple[Any, Any]:
@@ -121,11 +113,11 @@ def bench_documents() -> None:
     rival = scikit_learn.on_counts().fit(X, y)
     model = PerplexedNB(event_model="counts", attenuation=5.0).fit(X, y)
     theirs, ours = best(lambda: rival.fit(X, y), RUNS), best(lambda: model.fit(X, y), RUNS)
-    report("fit, sparse documents, k given", theirs, ours, 1)
+    report("`PerplexedNB`, fit", theirs, ours, 1)
     for name in ("predict_proba", "predict"):
         theirs = best(lambda: getattr(rival, name)(X), RUNS)  # noqa: B023
         ours = best(lambda: getattr(model, name)(X), RUNS)  # noqa: B023
-        report(f"{name}, sparse documents", theirs, ours, 1)
+        report(f"`PerplexedNB`, {name}", theirs, ours, 1)
 
 
 def bench_regressor() -> None:
@@ -135,8 +127,8 @@ def bench_regressor() -> None:
     random = np.random.default_rng(0)
     X = random.normal(size=(100_000, 10))
     y = X[:, 0] + X[:, 1] ** 2 + random.normal(size=100_000)
-    seconds = best(lambda: BoostedNBRegressor(random_state=0).fit(X, y), 2)
-    print(f"{'BoostedNBRegressor, 100,000 x 10, grid 100':<42}{seconds:>10.1f} s")
+    ours = best(lambda: BoostedNBRegressor(random_state=0).fit(X, y), 2)
+    report("`BoostedNBRegressor`, 100,000 rows of 10 numbers", None, ours)
 
 
 def bench_evaluation() -> None:
@@ -152,6 +144,6 @@ def bench_evaluation() -> None:
     scores = (roc_auc_score, log_loss, brier_score_loss)
     theirs = best(lambda: [score(y, p) for score in scores], RUNS)
     ours = best(lambda: Evaluation.from_predictions(y, p), RUNS)
-    report("Evaluation, roc_auc + log_loss + brier", theirs, ours, 0.1)
+    report("`Evaluation.from_predictions`", theirs, ours, 1)
     ours = best(lambda: str(Evaluation.from_predictions(y, p, train=(y, p))), RUNS)
-    report("the same beside training rows, printed", theirs, ours, 0.1)
+    report("with 1,000,000 training rows beside, printed", theirs, ours, 0.4)
