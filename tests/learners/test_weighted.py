@@ -24,7 +24,8 @@ from weigh.folds import deal
 from weigh.frames import read_csv
 from weigh.weighted.auc import ScoredRows, collapse, gain_ratios, rank
 from weigh.weighted.learner import METHODS
-from weigh.weighted.walks import PATIENCE, RATES, SIZES, WalkSettings
+from weigh.weighted.search import _rescore_ends
+from weigh.weighted.walks import PATIENCE, RATES, SIZES, Step, WalkSettings
 
 LIGHT = settings(max_examples=25, deadline=None)
 CodedNB = partial(WeightedNB, categorical_features="all", choose_on="training")
@@ -282,6 +283,40 @@ def test_no_search_ends_below_its_start_and_every_step_kept_rises(
     if choose_on == "training":
         totals = model.decision_function(X).reshape(len(y), -1)
         assert model.auc_ == pytest.approx(literal_auc(totals, y), abs=2 / len(y))
+
+
+def end_of(running, exact, tol=0.0):
+    """AUCs that a walk with running AUCs keeps, once its end is scored exactly."""
+    steps = [Step(np.array([float(i)]), auc) for i, auc in enumerate(running)]
+    accepts = WalkSettings(steps[0].weights, "hill_climbing", tol, 0, (0,)).accepts
+    score = lambda weights: [exact[int(each[0])] for each in weights]  # noqa: E731
+    (kept,) = _rescore_ends(score, accepts, [steps])
+    return [step.auc for step in kept]
+
+
+def test_the_end_of_a_search_is_compared_with_its_predecessor_both_exact():
+    assert end_of([0.70, 0.7500, 0.7503], [0.70, 0.7492, 0.7495]) == [0.70, 0.7492, 0.7495]
+    assert end_of([0.70, 0.7500, 0.7503], [0.70, 0.7492, 0.7492]) == [0.70, 0.7492]
+    assert end_of([0.70, 0.71, 0.72], [0.70, 0.71, 0.705], tol=0.02) == [0.70]
+    assert end_of([0.70], [0.70]) == [0.70]
+
+
+def test_a_search_that_rounding_alone_raised_ends_at_its_start():
+    running = np.linspace(0.5, 0.9, 2000)
+    assert end_of(running, np.full(2000, 0.5)) == [0.5]
+
+
+@LIGHT
+@given(st.lists(st.tuples(*2 * [st.sampled_from([0.5, 0.6, 0.7])]), min_size=1, max_size=8))
+def test_every_step_that_a_rescored_search_keeps_rises(drawn):
+    noise, exact = np.array(drawn).T
+    running = 0.4 + 0.01 * np.arange(len(noise)) + 0.001 * noise
+    running[0] = exact[0]  # a start is scored exactly
+    for step in range(1, len(running)):
+        running[step] = max(running[step], np.nextafter(running[step - 1], 1))
+    kept = end_of(running, exact)
+    assert (np.diff(kept) > 0).all()
+    assert kept[-1] == exact[len(kept) - 1]
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

@@ -71,7 +71,8 @@ def search(
                 _climb(rows, settings, walk, _ticker(i, len(walks), walk.n_max))
     except KeyboardInterrupt:
         interrupted = True
-    paths = _rescore_ends(rows, settings, [walk.steps for walk in begun or walks[:1]])
+    ended = [walk.steps for walk in begun or walks[:1]]
+    paths = _rescore_ends(partial(_score, rows), settings.accepts, ended)
     best = max(range(len(paths)), key=lambda i: paths[i][-1].auc)
     tried = tuple((step, path[-1].auc) for step, path in zip(steps, paths, strict=False))
     return _path(paths[best], features, steps[best], tried, interrupted)
@@ -148,23 +149,45 @@ def _score(rows: AnyRows, weights: Sequence[Floats]) -> list[float]:
 
 
 def _rescore_ends(
-    rows: AnyRows, settings: WalkSettings, walks: list[list[Step]]
+    score: Callable[[Sequence[Floats]], list[float]],
+    accepts: Callable[[float, float], bool],
+    walks: Sequence[list[Step]],
 ) -> list[list[Step]]:
     """Recompute the AUC at the end of each walk from its weights, as the fitted model will have it.
 
     Totals that are updated at every step collect rounding errors, which can break or create ties.
-    A last step that is no improvement without them is dropped.
+    A last step that is no improvement without them is dropped; its predecessor is rescored, too.
     """
-    aucs = _score(rows, [walk[-1].weights for walk in walks])
+    ends = [walk[-2:] for walk in walks]
+    aucs = iter(score([step.weights for end in ends for step in end]))  # one pass for all walks
     paths = [
-        [*walk[:-1], replace(walk[-1], auc=auc)] for walk, auc in zip(walks, aucs, strict=True)
+        [*walk[:-2], *(replace(step, auc=next(aucs)) for step in end)]
+        for walk, end in zip(walks, ends, strict=True)
     ]
-    return [
-        path
-        if len(path) == 1 or settings.accepts(path[-2].auc, path[-1].auc)
-        else _rescore_ends(rows, settings, [path[:-1]])[0]
-        for path in paths
-    ]
+    for path in paths:
+        _drop_falls(path, score, accepts)
+    return paths
+
+
+def _drop_falls(
+    path: list[Step],
+    score: Callable[[Sequence[Floats]], list[float]],
+    accepts: Callable[[float, float], bool],
+) -> None:
+    """Drop steps from the end, whose last two are rescored, until every step kept is accepted.
+
+    Steps are rescored from the end to the first that rises above the unrevised AUC before it.
+    """
+    last = len(path) - 1
+    while last > 0:
+        if not accepts(path[last - 1].auc, path[last].auc):
+            del path[last:]
+        elif last == 1 or accepts(path[last - 2].auc, path[last - 1].auc):
+            return
+        last -= 1
+        if last > 0:
+            (auc,) = score([path[last - 1].weights])
+            path[last - 1] = replace(path[last - 1], auc=auc)
 
 
 def _ticker(walk: int, n_walks: int, n_max: int) -> Tick:
