@@ -20,10 +20,9 @@ from sklearn.pipeline import make_pipeline
 from weigh import AdjustedNB, BoostedNB, C44Classifier, EvidenceDisplay, EvidenceNB, PerplexedNB
 from weigh.bins import Feature
 from weigh.datasets import titanic
-from weigh.plot.axes import AGAINST
-from weigh.plot.bars import SHARE, WEIGHT
-from weigh.plot.labels import brief_labels, shorten_all
-from weigh.plot.panels import limits_of
+from weigh.plot.axes import AGAINST, brief_labels, shorten_all
+from weigh.plot.panels import SHARE, WEIGHT
+from weigh.plot.selection import limits_of
 from weigh.shapes import NumberAxis
 
 Z = norm.ppf(0.95)

@@ -64,7 +64,9 @@ def points_of(points, evidence, row):
     total = 0.0
     for scale in points.scales:
         placed = evidence[scale.name].feature.read(row)
-        total += scale.points_at(int(placed.levels[placed.codes[0]]))
+        level = int(placed.levels[placed.codes[0]])
+        known = level in scale.levels
+        total += scale.points[scale.levels.index(level) if known else scale.no_level]
     return total
 
 

@@ -235,8 +235,7 @@ def test_pages_and_text_show_ordered_levels_in_their_order():
 
 
 def test_plots_draw_ordered_levels_in_their_order():
-    from weigh.plot.panels import panel_of
-    from weigh.plot.selection import Question
+    from weigh.plot.selection import Question, panel_of
 
     model = weigh.EvidenceNB().fit(in_pandas(), CLASSES)
     panel = panel_of(model.evidence_["size"], Question(("",), np.ones((1, 1)), ""))

@@ -26,8 +26,7 @@ from weigh.evidence.units import digits_of, spell
 from weigh.frames import Value, build
 from weigh.layout import Shown, count_of, percent
 from weigh.metrics.numbers import COVERAGE, check_coverage, columns_of, flatten, plain
-from weigh.plot.axes import FOR, TOTAL, Drawing, new_figure
-from weigh.plot.labels import fit_all, shorten
+from weigh.plot.axes import FOR, TOTAL, Drawing, fit_all, new_figure, shorten
 from weigh.progress import show_progress
 
 

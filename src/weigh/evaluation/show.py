@@ -12,8 +12,7 @@ from weigh.evaluation.measures import Decision, ManyMeasures, Measures
 from weigh.evaluation.page import Page, Section, tabulate
 from weigh.layout import percent
 from weigh.metrics.numbers import Bounded
-from weigh.plot.axes import FOR, TOTAL, Drawing, new_figure
-from weigh.plot.labels import shorten
+from weigh.plot.axes import FOR, TOTAL, Drawing, new_figure, shorten
 
 if TYPE_CHECKING:
     from weigh.evaluation.result import Evaluation

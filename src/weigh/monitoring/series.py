@@ -17,8 +17,7 @@ from weigh.monitoring.checks import LEVELS, LIMITS, Check
 from weigh.monitoring.model import counted_evidence, drift, read_alpha
 from weigh.monitoring.result import Drift
 from weigh.monitoring.show import explain_levels
-from weigh.plot.axes import OKABE_ITO, TOTAL, Drawing
-from weigh.plot.labels import shorten
+from weigh.plot.axes import OKABE_ITO, TOTAL, Drawing, shorten
 
 COLOURS = dict(zip(LEVELS, ("#9A9A9A", OKABE_ITO[5], OKABE_ITO[4], OKABE_ITO[1]), strict=True))
 MARKS = dict(zip(LEVELS, ("o", "o", "^", "s"), strict=True))

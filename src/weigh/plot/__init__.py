@@ -1,22 +1,18 @@
 """Figures. Each display follows scikit-learn: hold the data, draw with `plot(ax=)`, never show.
 
 evidence       the weights of the most important tables, as panels
-contributions  contributions of tables to the totals of many rows
+contributions  contributions of tables to the total of one row, or of many
 nomogram       a model as scales to add up by hand
 curves         lift, gains, net benefit; ROC and precision-recall
 scored         base class of these, and the reliability diagram
-sheet          a balance sheet
 paths          search paths of learners
-panels         data of a panel, and heat maps of pairs
-steps          a numeric feature: a step line
-bars           categories: bars; scales of a nomogram
-scales         points of a nomogram
-selection      features and classes that a figure shows
-labels         shortened names
-axes           figures, axes and colours that all share
+panels         draws a panel: bars, a step line, or the heat map of a pair
+scales         points and scales of a nomogram
+selection      features, classes and levels that a figure shows
+axes           figures, axes, colours and shortened names that all share
 """
 
-from weigh.plot.contributions import ContributionsDisplay
+from weigh.plot.contributions import BalanceSheetDisplay, ContributionsDisplay
 from weigh.plot.curves import (
     GainsDisplay,
     LiftDisplay,
@@ -33,7 +29,6 @@ from weigh.plot.paths import (
     SearchPathDisplay,
 )
 from weigh.plot.scored import ReliabilityDisplay
-from weigh.plot.sheet import BalanceSheetDisplay
 
 __all__ = [
     "AttenuationPathDisplay",

@@ -21,7 +21,6 @@ from weigh.plot.scored import (
     is_narrow,
     next_colour,
     refuse_no_positives,
-    set_legend,
 )
 
 DEPTH, SHALLOW, MOST_POINTS = 0.1, 0.02, 4000
@@ -76,9 +75,7 @@ class LiftDisplay(ScoredDisplay):
         top = 1.1 * float(lift[depth >= SHALLOW].max())
         ax.set_ylim(0, top if first else max(top, ax.get_ylim()[1]))
         ax.set_xlim(0, 1)
-        _label_depth(ax, self._about)
-        ax.set_ylabel("Lift")
-        set_legend(ax)
+        self._label(ax, _depth(ax, self._about), "Lift")
 
 
 def _thin(depth: Floats) -> Floats:
@@ -87,9 +84,9 @@ def _thin(depth: Floats) -> Floats:
     return np.asarray(depth[kept])
 
 
-def _label_depth(ax: Any, about: str) -> None:
-    more = "" if is_narrow(ax) else f", highest probability{about} first"
-    ax.set_xlabel(f"Share of rows{more}", parse_math=False)
+def _depth(ax: Any, about: str) -> str:
+    """The label of the axis of depths."""
+    return "Share of rows" + ("" if is_narrow(ax) else f", highest probability{about} first")
 
 
 def _reference(ax: Any, name: str) -> dict[str, Any]:
@@ -127,12 +124,11 @@ class GainsDisplay(ScoredDisplay):
     array([0. , 0.5, 0.5, 1. , 1. ])
     """
 
+    SIZE = 6.0, 5.0
+
     def _measure(self) -> None:
         refuse_no_positives(self.scored)
         self.curve = gains_curve(self.scored)
-
-    def _size(self) -> tuple[float, float]:
-        return 6.0, 5.0
 
     def _draw(self, ax: Any) -> None:
         curve = self.curve
@@ -143,11 +139,9 @@ class GainsDisplay(ScoredDisplay):
         told = self._legend_name(ax, f"{float(curve.at(DEPTH)):.0%} in {DEPTH:.0%} of the rows")
         depth = _thin(curve.depth)
         ax.plot(depth, curve.at(depth), color=next_colour(ax), label=told, gid=LINE)
-        ax.set_xlim(0, 1)
-        ax.set_ylim(0, 1.01)
-        _label_depth(ax, self._about)
-        ax.set_ylabel("Share of positives found")
-        set_legend(ax, loc="lower right")
+        ax.set(xlim=(0, 1), ylim=(0, 1.01))
+        depths = _depth(ax, self._about)
+        self._label(ax, depths, "Share of positives found", loc="lower right")
 
 
 class NetBenefitDisplay(ScoredDisplay):
@@ -209,9 +203,7 @@ class NetBenefitDisplay(ScoredDisplay):
         if not first:
             top = max(top, ax.get_ylim()[1])
         ax.set_ylim(-0.15 * top, top)
-        ax.set_xlabel(f"Threshold probability{self._about}", parse_math=False)
-        ax.set_ylabel("Net benefit")
-        set_legend(ax)
+        self._label(ax, f"Threshold probability{self._about}", "Net benefit")
 
 
 REACH = float(ndtri(0.975))
@@ -251,6 +243,8 @@ class ROCDisplay(ScoredDisplay):
     ([0.0, 0.5, 0.5, 1.0, 1.0], 0.75)
     """
 
+    SIZE = 6.0, 5.0
+
     def _measure(self) -> None:
         rows = self.scored
         refuse_no_positives(rows)
@@ -262,9 +256,6 @@ class ROCDisplay(ScoredDisplay):
         self.band = wilson(self.tpr, np.full(len(self.tpr), rows.groups.n_positive))
         self.auc = auc(rows)
 
-    def _size(self) -> tuple[float, float]:
-        return 6.0, 5.0
-
     def _draw(self, ax: Any) -> None:
         if is_first(ax):
             ax.plot([0, 1], [0, 1], linestyle="--", color=TOTAL, linewidth=0.8)
@@ -274,11 +265,9 @@ class ROCDisplay(ScoredDisplay):
         ax.fill_between(self.fpr, *self.band, color=colour, alpha=0.15, linewidth=0)
         told = self._legend_name(ax, f"AUC {found.value:.3f}{interval}")
         ax.plot(self.fpr, self.tpr, color=colour, label=told, gid=LINE)
-        ax.set_xlim(0, 1)
-        ax.set_ylim(0, 1.01)
-        ax.set_xlabel("False-positive rate")
-        ax.set_ylabel(f"True-positive rate{self._about}", parse_math=False)
-        set_legend(ax, loc="lower right")
+        ax.set(xlim=(0, 1), ylim=(0, 1.01))
+        true = f"True-positive rate{self._about}"
+        self._label(ax, "False-positive rate", true, loc="lower right")
 
 
 class PrecisionRecallDisplay(ScoredDisplay):
@@ -314,6 +303,8 @@ class PrecisionRecallDisplay(ScoredDisplay):
     ([1.0, 1.0, 0.5, 0.5, 0.0], 0.8333)
     """
 
+    SIZE = 6.0, 5.0
+
     def _measure(self) -> None:
         rows = self.scored
         refuse_no_positives(rows)
@@ -329,9 +320,6 @@ class PrecisionRecallDisplay(ScoredDisplay):
         flagged = np.cumsum(groups.weight[::-1])[::-1]
         return np.append(flagged[np.searchsorted(groups.p, cut_offs)], 0.0)
 
-    def _size(self) -> tuple[float, float]:
-        return 6.0, 5.0
-
     def _draw(self, ax: Any) -> None:
         colour = next_colour(ax)
         if is_first(ax):
@@ -341,11 +329,8 @@ class PrecisionRecallDisplay(ScoredDisplay):
         told = self._legend_name(ax, f"average precision {self.average_precision:.3f}")
         look = {"color": colour, "label": told, "gid": LINE, "drawstyle": "steps-post"}
         ax.plot(self.recall, self.precision, **look)
-        ax.set_xlim(0, 1)
-        ax.set_ylim(0, 1.01)
-        ax.set_xlabel(f"Recall{self._about}", parse_math=False)
-        ax.set_ylabel("Precision")
-        set_legend(ax)
+        ax.set(xlim=(0, 1), ylim=(0, 1.01))
+        self._label(ax, f"Recall{self._about}", "Precision")
 
 
 def wilson(share: Floats, n: Floats) -> tuple[Floats, Floats]:

@@ -7,12 +7,30 @@ from dataclasses import replace
 from typing import Any, Self
 
 from weigh.evidence import Evidence, evidence_of, with_labels
-from weigh.plot.axes import OKABE_ITO, Display, colour_sides, inches
-from weigh.plot.bars import draw_levels
-from weigh.plot.labels import legend_name, shorten, shorten_all, wrap
-from weigh.plot.panels import LABEL, MOST_LEVELS, ORDERS, Panel, Room, draw_map, limits_of, panel_of
-from weigh.plot.selection import after, ask, choose
-from weigh.plot.steps import draw_steps
+from weigh.plot.axes import (
+    OKABE_ITO,
+    Display,
+    colour_sides,
+    inches,
+    legend_name,
+    set_legend,
+    shorten,
+    shorten_all,
+    wrap,
+)
+from weigh.plot.panels import draw_levels, draw_map, draw_steps
+from weigh.plot.selection import (
+    LABEL,
+    MOST_LEVELS,
+    ORDERS,
+    Panel,
+    Room,
+    after,
+    ask,
+    choose,
+    limits_of,
+    panel_of,
+)
 from weigh.sheet import COVERAGE, find_class
 
 CELL, LEAST = (3.6, 2.6), (2.7, 1.6)
@@ -227,9 +245,8 @@ class EvidenceDisplay(Display):
             for name, colour in zip(names, OKABE_ITO, strict=False)
         ]
         n = min(len(names), max(int(10 * width / (max(map(len, names)) + 4)), 1))
-        look = {"ncols": n, "frameon": False, "fontsize": "small", "borderaxespad": 0.2}
-        for text in ax.legend(handles=handles, **look, **place).get_texts():
-            text.set_parse_math(False)
+        look = {"ncols": n, "fontsize": "small", "borderaxespad": 0.2}
+        set_legend(ax, handles=handles, **look, **place)
         return -(-len(names) // n)
 
 

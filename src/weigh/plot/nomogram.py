@@ -10,10 +10,21 @@ import numpy as np
 from weigh.evidence import Evidence, evidence_of, with_labels
 from weigh.frames import Floats
 from weigh.parameters import is_count
-from weigh.plot.axes import Display, inches
-from weigh.plot.bars import ASTRAY, GAP, LARGE, LONGEST, Rows, Taken, find_slot, rows_that_fit
-from weigh.plot.labels import width_of
-from weigh.plot.scales import MOST_NAMED, Points, Scale, make_points
+from weigh.plot.axes import Display, inches, width_of
+from weigh.plot.scales import (
+    ASTRAY,
+    GAP,
+    LARGE,
+    LONGEST,
+    MOST_NAMED,
+    Points,
+    Rows,
+    Scale,
+    Taken,
+    find_slot,
+    make_points,
+    rows_that_fit,
+)
 from weigh.plot.selection import after, ask, choose
 
 ROW, TALL, MOST_LABELS = 0.48, 0.66, 60

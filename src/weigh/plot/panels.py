@@ -1,138 +1,247 @@
-"""The panels of an `EvidenceDisplay`: one feature, or a pair as a heat map."""
+"""Draw a panel: categories as bars, a numeric feature as a step line, a pair as a heat map."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
-from weigh.bins import Cross, Feature, Interval
-from weigh.evidence import FeatureTable, hundredths
-from weigh.frames import Floats, Integers
-from weigh.plot.axes import AGAINST, ALLOWED, FAINT, FOR, usual_weights
-from weigh.plot.labels import brief_labels, shorten, shorten_all
-from weigh.plot.selection import Question
-from weigh.shapes import NumberAxis
-from weigh.sheet import COVERAGE
+from weigh.bins import Cross
+from weigh.evidence import hundredths
+from weigh.frames import Floats
+from weigh.plot.axes import (
+    AGAINST,
+    FAINT,
+    FOR,
+    OKABE_ITO,
+    TOTAL,
+    brief_labels,
+    shorten,
+    shorten_all,
+)
+from weigh.plot.selection import LABEL, LETTER, Panel, Room
+from weigh.shapes import round_numbers
 
-MOST_LEVELS = 30
-LETTER, LABEL = 0.072, 0.16
-"""Inches: the width of a small letter, and the height of a label with its spacing."""
+STRIP = 0.14
+"""The part of a panel's width, at its right, that shows the share of the rows."""
 
-REACH = float(ndtri((1 + COVERAGE) / 2))
-ORDERS = ("weight", "own")
+TICK, THICK = 0.5, 0.26
+"""Inches: the width of a number below the axis, and the maximum height of a bar."""
 
-
-@dataclass(frozen=True, eq=False)
-class Panel:
-    """The levels of a table that are drawn; weights and intervals are times 100.
-
-    `half` is half of the interval's length, by level and line. The first levels of a numeric
-    feature are its bins, which are drawn on `axis`; special codes and missing follow.
-    """
-
-    name: str
-    labels: tuple[str, ...]
-    weights: Floats
-    half: Floats | None
-    share: Floats
-    axis: NumberAxis | None
-    left_out: int
-    cross: Cross | None
-    places: Integers
-    colours: tuple[str, str] = (FOR, AGAINST)
-
-    @property
-    def is_grid(self) -> bool:
-        """Whether the table is drawn as a heat map: two features, and one line of weights."""
-        return self.cross is not None and self.weights.shape[1] == 1
-
-    @property
-    def n_intervals(self) -> int:
-        """The number of levels that are bins on the axis."""
-        return 0 if self.axis is None else len(self.axis.cuts) + 1
-
-    @property
-    def is_noise(self) -> Any:
-        """Which weights do not differ significantly from zero: their interval includes it."""
-        if self.half is None:
-            return np.zeros(self.weights.shape, dtype=bool)
-        return np.abs(self.weights) < np.nan_to_num(self.half, nan=np.inf)
+SHARE, WEIGHT = "weigh: share of rows", "weigh: weight"
+"""Identifiers (gid) of the bars."""
 
 
-@dataclass(frozen=True)
-class Room:
-    """The space of a panel: width and height in inches, and the maximum letters of a label."""
+def draw_levels(ax: Any, panel: Panel, limits: tuple[float, float], room: Room) -> None:
+    """Bars to the weights with their intervals, and the share of the rows at the right."""
+    n, n_lines = panel.weights.shape
+    thick = min(0.62, THICK * n / room.height)
+    _draw_share(ax, panel, thick)
+    ax.axvline(0, color=TOTAL, linewidth=0.8, zorder=1)
+    for k in range(n_lines):
+        offset = (k - (n_lines - 1) / 2) * 0.7 / n_lines
+        line = np.where(panel.weights[:, 0] >= 0, *panel.colours)
+        colours = line if n_lines == 1 else np.full(n, OKABE_ITO[k])
+        _draw_line(ax, panel, k, np.arange(n) + offset, colours, limits, thick)
+    ax.set_xlim(limits[0], limits[1] + STRIP / (1 - STRIP) * (limits[1] - limits[0]))
+    ax.set_ylim(n - 0.5, -0.5)
+    _label_levels(ax, panel, limits, room)
+    if panel.left_out:
+        _state_rest(ax, panel)
 
-    width: float
-    height: float
-    letters: int
 
-    def left_of(self, labels: Sequence[str]) -> float:
-        """The width that remains beside the labels."""
-        return self.width - LETTER * max(map(len, labels), default=0) - 0.1
-
-
-def panel_of(
-    table: FeatureTable, question: Question, most: int = MOST_LEVELS, order: str = "weight"
-) -> Panel:
-    """The levels to draw: all bins, and the categories with the most rows."""
-    share, feature, weights = table.share, table.feature, 100 * question.weights(table)
-    kept, axis = _kept(table, len(question.signs), most), None
-    if isinstance(feature, Feature) and feature.cuts:
-        axis = NumberAxis.of(feature.cuts)
-    elif order == "weight" and weights.shape[1] == 1 and _may_sort(feature):
-        kept = kept[np.argsort(-weights[kept, 0], kind="stable")]
-    errors = question.errors(table)
-    known = errors is not None and bool(np.isfinite(errors[kept]).any())
-    occur = share > 0
-    return Panel(
-        name=f"{table.shown} ({table.note})" if table.note else table.shown,
-        labels=tuple(brief_labels(feature)[i] for i in kept),
-        weights=weights[kept],
-        half=100 * REACH * errors[kept] if known and errors is not None else None,
-        share=share[kept],
-        axis=axis,
-        left_out=int(occur.sum() - occur[kept].sum()),
-        cross=feature if isinstance(feature, Cross) else None,
-        places=kept,
+def _draw_share(ax: Any, panel: Panel, thick: float) -> None:
+    longest = max(float(panel.share.max(initial=0.0)), 1e-12)
+    ax.barh(
+        np.arange(len(panel.share)),
+        0.9 * STRIP * panel.share / longest,
+        left=1 - 0.95 * STRIP,
+        height=thick,
+        color=FAINT,
+        transform=ax.get_yaxis_transform(),
+        zorder=0,
+        gid=SHARE,
     )
 
 
-def _may_sort(feature: Feature | Cross) -> bool:
-    """Whether levels may be sorted by weight: ordered categories and pairs keep their order."""
-    return isinstance(feature, Feature) and not feature.ordered
+def _draw_line(
+    ax: Any,
+    panel: Panel,
+    k: int,
+    places: Floats,
+    colours: Any,
+    edges: tuple[float, float],
+    thick: float,
+) -> None:
+    weights, alone = panel.weights[:, k], panel.weights.shape[1] == 1
+    inside = (weights >= edges[0]) & (weights <= edges[1])
+    if alone:
+        look = {"height": thick, "color": colours, "alpha": 0.35, "gid": WEIGHT}
+        ax.barh(places, np.clip(weights, *edges), **look)
+    if panel.half is not None:
+        half = np.nan_to_num(panel.half[:, k])
+        ends = np.maximum(weights - half, edges[0]), np.minimum(weights + half, edges[1])
+        shown = ends[0] < ends[1]
+        ax.hlines(
+            places[shown], ends[0][shown], ends[1][shown], colors=colours[shown], linewidth=1.4
+        )
+        gone = inside & (weights - half < edges[0]), inside & (weights + half > edges[1])
+        for edge, beyond, mark in zip(edges, gone, "<>", strict=True):
+            at, look = np.full(int(beyond.sum()), edge), {"s": 12, "marker": mark, "zorder": 3}
+            ax.scatter(at, places[beyond], c=colours[beyond], **look)
+    ax.scatter(weights[inside], places[inside], c=colours[inside], s=18 if alone else 12, zorder=4)
+    for i in np.flatnonzero(~inside):
+        _point_beyond(ax, weights[i], places[i], colours[i], edges)
 
 
-def _kept(table: FeatureTable, n_lines: int, most: int) -> Integers:
-    """Indices of bins and of the most common other levels; all levels of a heat map."""
-    is_interval = np.array([isinstance(level, Interval) for level in table.levels], dtype=bool)
-    places = np.flatnonzero((table.share > 0) | is_interval)
-    free = places[~is_interval[places]]
-    if len(free) <= most or (isinstance(table.feature, Cross) and n_lines == 1):
-        return places
-    kept = free[np.argsort(-table.share[free], kind="stable")[:most]]
-    return np.sort(np.concatenate([places[is_interval[places]], kept]))
+def _point_beyond(ax: Any, weight: float, place: float, colour: Any, edges: Any) -> None:
+    """Mark a weight beyond the axis: an arrow at its edge, and the number."""
+    text = hundredths(weight / 100)
+    if weight > 0:
+        _write_edge(ax, f"{text} ▶", (edges[1], place), (-2, 0), ("right", "center"), colour)
+    else:
+        _write_edge(ax, f"◀ {text}", (edges[0], place), (2, 0), ("left", "center"), colour)
 
 
-def limits_of(panels: Sequence[Panel]) -> tuple[float, float]:
-    """Limits of the shared axis: the weights of most rows, and not much more for rare levels."""
-    drawn = [panel for panel in panels if not panel.is_grid] or [*panels]
-    lines = [(line, panel.share) for panel in drawn for line in panel.weights.T]
-    usual = np.concatenate([[0.0], *(usual_weights(*line) for line in lines)])
-    ends = np.concatenate([[0.0], *(_ends(panel) for panel in drawn)])
-    more = max(0.5 * float(np.ptp(usual)), 100 * ALLOWED)
-    low, high = max(ends.min(), usual.min() - more), min(ends.max(), usual.max() + more)
-    margin = 0.04 * (high - low) + 0.5
-    return float(low - margin), float(high + margin)
+def _write_edge(ax: Any, text: str, at: Any, offset: Any, align: Any, colour: Any) -> None:
+    """Write a number at the edge of the axes, on white; `offset` is in points."""
+    look = {"fontsize": "x-small", "color": str(colour), "zorder": 5}
+    look |= {"bbox": {"facecolor": "white", "linewidth": 0, "pad": 0.5}}
+    place = {"xytext": offset, "textcoords": "offset points", "ha": align[0], "va": align[1]}
+    ax.annotate(text, at, **place, **look)
 
 
-def _ends(panel: Panel) -> Floats:
-    half = 0.0 if panel.half is None else np.nan_to_num(panel.half)
-    return np.concatenate([(panel.weights - half).ravel(), (panel.weights + half).ravel()])
+def _label_levels(ax: Any, panel: Panel, limits: tuple[float, float], room: Room) -> None:
+    names = shorten_all(panel.labels, room.letters)
+    ax.set_yticks(range(len(names)), names, fontsize="small", parse_math=False)
+    ax.tick_params(axis="y", length=0)
+    ax.tick_params(axis="x", labelsize="small")
+    room_for = room.left_of(names) * (1 - STRIP) / TICK
+    ax.set_xticks(round_numbers(*limits, int(np.clip(room_for, 2, 9))))
+
+
+def _state_rest(ax: Any, panel: Panel) -> None:
+    """Write the number of levels that are not drawn below the last one."""
+    n = len(panel.labels)
+    ax.set_ylim(n + 0.5, -0.5)
+    look = {"ha": "left", "va": "center", "fontsize": "x-small", "color": TOTAL}
+    text = f" {panel.left_out:,} more levels, with fewer rows"
+    ax.text(0.0, n, text, transform=ax.get_yaxis_transform(), **look)
+
+
+FOOT = 0.2
+"""The part of a panel's height, at the bottom, that shows the distribution of the rows."""
+
+TICK_LABEL, UP = 0.62, 0.3
+"""Inches that a tick label takes below the x axis, and beside the y axis."""
+
+GAP = 0.06
+"""The gap between the axis and the levels beside it, as a share of the width."""
+
+
+def draw_steps(ax: Any, panel: Panel, limits: tuple[float, float], room: Room) -> None:
+    """Draw steps and their band; special codes and missing are points at the right of the axis."""
+    assert panel.axis is not None
+    n, ends = panel.n_intervals, panel.axis.edges
+    width = room.width - 0.5
+    beside, turned = _beside(panel, width)
+    ax.axhline(0, color=TOTAL, linewidth=0.8, zorder=1)
+    for k, colour in enumerate(OKABE_ITO[: panel.weights.shape[1]]):
+        weights = np.clip(panel.weights[:, k], *limits)
+        half = None if panel.half is None else panel.half[:, k]
+        _draw_band(ax, ends, weights[:n], None if half is None else half[:n], limits, colour)
+        _draw_points(ax, beside, weights[n:], None if half is None else half[n:], limits, colour)
+        _state_beyond(ax, panel.weights[:n, k], ends, limits, colour)
+    low, high = limits
+    ax.set_ylim(low - FOOT / (1 - FOOT) * (high - low), high)
+    ax.set_xlim(0.0, 1.0 if not len(beside) else float(beside[-1]) + GAP)
+    _draw_rows(ax, panel, beside)
+    _label_axis(ax, panel, beside, width, turned)
+    ax.set_yticks(round_numbers(*limits, int(np.clip(room.height * (1 - FOOT) / UP, 2, 7))))
+
+
+def _beside(panel: Panel, width: float) -> tuple[Floats, bool]:
+    """Positions of special codes and missing, and whether their labels are rotated to fit."""
+    names = panel.labels[panel.n_intervals :]
+    longest = LETTER * max(map(len, names), default=0) / max(width, 0.1)
+    turned = longest * len(names) > 0.3
+    step = max(1.6 * LETTER / width, 0.05) if turned else longest + 0.03
+    places: Floats = 1 + GAP + step * (np.arange(len(names), dtype=np.float64) + 0.5)
+    return places, turned
+
+
+def _draw_band(
+    ax: Any, ends: Floats, weights: Floats, half: Floats | None, limits: Any, colour: str
+) -> None:
+    across = np.repeat(ends, 2)[1:-1]
+    if half is not None:
+        reach = np.nan_to_num(half)
+        low, high = (np.repeat(np.clip(weights + s * reach, *limits), 2) for s in (-1, 1))
+        ax.fill_between(across, low, high, color=colour, alpha=0.2, linewidth=0, zorder=2)
+    ax.plot(across, np.repeat(weights, 2), color=colour, linewidth=1.4, zorder=3)
+
+
+def _draw_points(
+    ax: Any, places: Floats, weights: Floats, half: Floats | None, limits: Any, colour: str
+) -> None:
+    if not len(places):
+        return
+    if half is not None:
+        reach = np.nan_to_num(half)
+        low, high = (np.clip(weights + s * reach, *limits) for s in (-1, 1))
+        ax.vlines(places, low, high, colors=colour, linewidth=1.4, zorder=3)
+    ax.scatter(places, weights, c=colour, s=18, zorder=4)
+
+
+def _state_beyond(ax: Any, weights: Floats, ends: Floats, limits: Any, colour: str) -> None:
+    """Write the highest and the lowest weight where steps leave the axes."""
+    for i, mark, side in ((weights.argmax(), "▲", 1), (weights.argmin(), "▼", 0)):
+        if limits[0] <= weights[i] <= limits[1]:
+            continue
+        middle = (ends[i] + ends[i + 1]) / 2
+        align = "left" if middle < 0.3 else "right" if middle > 0.7 else "center"
+        text, at = f"{mark} {hundredths(weights[i] / 100)}", np.clip(middle, 0.02, 0.98)
+        turn = (align, "top" if side else "bottom")
+        _write_edge(ax, text, (at, limits[side]), (0, -2 if side else 2), turn, colour)
+
+
+def _draw_rows(ax: Any, panel: Panel, beside: Floats) -> None:
+    """Draw bars whose areas are the shares of the rows, cut at a maximum height."""
+    assert panel.axis is not None
+    n, ends = panel.n_intervals, panel.axis.edges
+    wide = 0.6 * float(beside[1] - beside[0]) if len(beside) > 1 else 0.05
+    left, widths = [*ends[:-1], *(beside - wide / 2)], [*np.diff(ends), *np.full(len(beside), wide)]
+    heights = panel.axis.heights(panel.share[:n], panel.share[n:] / wide)
+    ax.bar(
+        left,
+        0.85 * FOOT * heights,
+        widths,
+        align="edge",
+        color="#C8C8C8",
+        linewidth=0,
+        transform=ax.get_xaxis_transform(),
+        zorder=0,
+        gid=SHARE,
+    )
+    ax.axhspan(0, FOOT, color=FAINT, alpha=0.35, transform=ax.transAxes, zorder=-1, linewidth=0)
+
+
+def _label_axis(ax: Any, panel: Panel, beside: Floats, width: float, turned: bool) -> None:
+    """Set round tick labels below the axis, and the names of the levels beside it."""
+    assert panel.axis is not None
+    part = 1.0 / float(ax.get_xlim()[1])
+    found = panel.axis.ticks(max(int(width * part / TICK_LABEL), 2))
+    if len(beside):  # ticks must not overlap their names
+        reach = [place + LETTER * len(text) / (2 * width * part) for place, text in found]
+        found = [tick for tick, end in zip(found, reach, strict=True) if end < 1 + GAP / 2]
+    names = shorten_all(panel.labels[panel.n_intervals :], 10)
+    places = [*(place for place, _ in found), *beside]
+    ax.set_xticks(places, [*(text for _, text in found), *names], parse_math=False)
+    ax.tick_params(labelsize="small")
+    for text in ax.get_xticklabels()[len(found) :]:
+        text.set_rotation(90 if turned else 0)
+    if len(beside):
+        ax.axvline(1 + GAP / 2, color=TOTAL, linewidth=0.6, linestyle=":", zorder=1)
 
 
 BAR = 0.55
@@ -160,13 +269,13 @@ def draw_map(ax: Any, panel: Panel, limits: tuple[float, float], room: Room) -> 
     )
     ax.imshow(noise, cmap=_grey(), vmin=0, vmax=1, aspect="auto")
     ax.set_facecolor("white")
-    left_over = _label(ax, panel.cross, room)
+    left_over = _label_both(ax, panel.cross, room)
     _scale(ax, image)
     if left_over.height / shape[0] >= LABEL and left_over.width / shape[1] >= 0.33:
         _number(ax, grid, half, left_over)
 
 
-def _label(ax: Any, cross: Cross, room: Room) -> Room:
+def _label_both(ax: Any, cross: Cross, room: Room) -> Room:
     """Label both features and as many levels as fit; return the space that is left."""
     width, height = room.width - BAR - 0.25, room.height - 0.25
     letters = max(int(0.28 * room.width / LETTER), 6)

@@ -6,12 +6,18 @@ from typing import Any, Self
 
 import numpy as np
 
-from weigh.plot.axes import AGAINST, FOR, TOTAL, Display
-from weigh.plot.labels import shorten
+from weigh.plot.axes import AGAINST, FOR, TOTAL, Display, shorten
 from weigh.sheet import find_class
 
 
-class NormPathDisplay(Display):
+class _PathDisplay(Display):
+    """A figure of the record that a search leaves on its model."""
+
+    def __init__(self, path: Any) -> None:
+        self.path = path
+
+
+class NormPathDisplay(_PathDisplay):
     """Loss against the norm of the exponents, fold by fold: the paper's Figure 1.
 
     Parameters
@@ -19,9 +25,6 @@ class NormPathDisplay(Display):
     path : NormPath
         `norm_path_` of an `AdjustedNB` (an element of it for more than two classes).
     """
-
-    def __init__(self, path: Any) -> None:
-        self.path = path
 
     @classmethod
     def from_estimator(cls, model: Any, *, pos_label: Any = None, ax: Any = None) -> Self:
@@ -44,7 +47,7 @@ class NormPathDisplay(Display):
         ax.legend(frameon=False)
 
 
-class SearchPathDisplay(Display):
+class SearchPathDisplay(_PathDisplay):
     """AUC by step of the search for weights, with the feature that changed.
 
     Parameters
@@ -52,9 +55,6 @@ class SearchPathDisplay(Display):
     path : SearchPath
         `history_` of a `WeightedNB`.
     """
-
-    def __init__(self, path: Any) -> None:
-        self.path = path
 
     @classmethod
     def from_estimator(cls, model: Any, *, ax: Any = None) -> Self:
@@ -152,7 +152,7 @@ class RoundsDisplay(Display):
         right.spines["top"].set_visible(False)
 
 
-class AttenuationPathDisplay(Display):
+class AttenuationPathDisplay(_PathDisplay):
     """Criterion by value of k, at every k that `PerplexedNB` tried.
 
     Parameters
@@ -160,9 +160,6 @@ class AttenuationPathDisplay(Display):
     path : AttenuationPath
         `attenuation_path_` of a `PerplexedNB`.
     """
-
-    def __init__(self, path: Any) -> None:
-        self.path = path
 
     @classmethod
     def from_estimator(cls, model: Any, *, ax: Any = None) -> Self:

@@ -1,19 +1,28 @@
-"""A model as points to add up: the numbers behind a nomogram."""
+"""A model as points to add up: the numbers behind a nomogram, and its scales as rows of axes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.special import expit, logit
 
-from weigh.bins import Cross, Feature
+from weigh.bins import Cross, Feature, printable
 from weigh.evidence import Evidence, FeatureTable, Recalibration
 from weigh.frames import Floats, Integers
-from weigh.plot.axes import ALLOWED, usual_weights
-from weigh.plot.labels import brief_labels
+from weigh.plot.axes import (
+    ALLOWED,
+    FAINT,
+    FOR,
+    TOTAL,
+    brief_labels,
+    fit_all,
+    usual_weights,
+    width_of,
+    wrap,
+)
 from weigh.plot.selection import Choice, Question
 from weigh.shapes import outline
 
@@ -43,12 +52,6 @@ class Scale:
     def length(self) -> float:
         """The points of the highest level on the scale; the lowest has 0."""
         return float(self.points[self.within].max(initial=0))
-
-    def points_at(self, level: int) -> float:
-        """The points of a level by its index; those of `no_level` if the scale does not have it."""
-        place = self.levels.index(level) if level in self.levels else self.no_level
-        assert place is not None
-        return float(self.points[place])
 
     @property
     def mean(self) -> float:
@@ -203,3 +206,140 @@ def _from_prior(
     own = e if rule.form == "root" else 1.0
     start = e * points.start + own * prior + float(sign @ rule.shift)
     return replace(points, start=start, per_point=e * points.per_point, answers=answers)
+
+
+LARGE, SMALL = 8.0, 6.5
+"""Font sizes in points, for high rows and for low rows."""
+
+NAMES, RIGHT = 0.33, 0.06
+"""Shares of the width: the maximum for names, and the margin right of the scales."""
+
+LEAST, LINE, GAP, ASTRAY = 0.24, 0.15, 0.1, 0.08
+"""Inches: the minimum height of a row, the height of a line of the footnote, the space between
+labels, and the maximum distance of a label from its tick. Labels at the ends of a scale may be
+farther away, to stay inside the figure.
+"""
+
+BOTH_SIDES, TWO_TIERS = 0.4, 0.64
+"""Heights of a row in inches from which labels are also put below the line, and in two tiers."""
+
+LONGEST = 0.2
+"""The maximum width of a label, as a share of the scale."""
+
+
+def rows_that_fit(size: tuple[float, float], foot: str) -> int:
+    """The number of rows that fit into a width and height, above a footnote."""
+    width, height = size
+    return max(int((height - LINE * len(wrap(foot, width).splitlines())) / LEAST), 1)
+
+
+def _slots(row: float) -> tuple[int, ...]:
+    """The slots for labels in a row of this height: above (1, 2) and below (-1, -2) its line."""
+    if row >= TWO_TIERS:
+        return 1, -1, 2, -2
+    return (1, -1) if row >= BOTH_SIDES else (1,)
+
+
+Taken: TypeAlias = dict[int, list[tuple[float, float]]]
+"""The parts of each slot of a row that labels already occupy."""
+
+
+def find_slot(taken: Taken, slots: Sequence[int], middle: float, room: float) -> int:
+    """Occupy the first slot with enough space on both sides of `middle`; 0 if there is none."""
+    for slot in slots:
+        others = taken.setdefault(slot, [])
+        if all(middle + room <= a or b <= middle - room for a, b in others):
+            others.append((middle - room, middle + room))
+            return slot
+    return 0
+
+
+class Rows:
+    """Scales from 0 to 100, one per row, on axes whose own ticks and frame are turned off."""
+
+    def __init__(self, ax: Any, size: tuple[float, float], names: Sequence[str], foot: str) -> None:
+        ax.set_axis_off()
+        self.ax, (width, height) = ax, size
+        lines = wrap(foot, width).splitlines()
+        row = max(height - LINE * len(lines), LEAST) / len(names)
+        self.size = LARGE if row >= 0.3 else SMALL
+        self.slots = _slots(row)
+        names = fit_all([printable(name) for name in names], self.size, NAMES * width)
+        left = max(width_of(name, self.size) for name in names) + 0.15
+        self.inch = 100 / (width - left - RIGHT * width)  # units of the scale per inch
+        ax.set_xlim(-left * self.inch, 100 + RIGHT * width * self.inch)
+        ax.set_ylim(len(names) - 0.5 + LINE * len(lines) / row, -0.5)
+        self._taken: dict[int, Taken] = {}
+        look = {"fontsize": self.size, "parse_math": False}
+        for i, name in enumerate(names):
+            ax.text(-0.12 * self.inch, i, name, ha="right", va="center", **look)
+        edge = ax.get_xlim()[0]
+        ax.text(edge, len(names) - 0.5, "\n".join(lines), va="top", color=TOTAL, **look)
+
+    def draw_grid(self, ticks: Floats, n_rows: int) -> None:
+        """Draw light vertical lines from the top scale down."""
+        self.ax.vlines(ticks, 0, n_rows + 0.3, color=FAINT, linewidth=0.8, zorder=0)
+
+    def draw_axis(self, place: int, ticks: Floats, texts: Sequence[str]) -> None:
+        """Draw a scale with numbers; where not all fit, every second or fourth."""
+        self.draw_line(place, 0.0, 100.0)
+        self.draw_ticks(place, ticks)
+        for i in sorted(range(len(ticks)), key=lambda i: (i % 4 > 0, i % 2 > 0, i)):
+            self.name_tick(place, ticks[i], texts[i], slots=(1,))
+
+    def draw_line(self, place: int, start: float, end: float) -> None:
+        """Draw the line that carries the ticks."""
+        self.ax.hlines([place], start, end, color=TOTAL, linewidth=1.0, zorder=1)
+
+    def draw_ticks(self, place: int, ticks: Floats, small: bool = False) -> None:
+        """Draw ticks on the line; small ones have no label."""
+        at, look = np.full(len(ticks), place), {"s": 10, "linewidth": 0.7} if small else {}
+        look = {"s": 28, "linewidth": 1.2} | look
+        self.ax.scatter(ticks, at, marker="|", color=FOR, zorder=2, **look)
+
+    def draw_rings(self, place: int, ticks: Floats) -> None:
+        """Draw rings on the line, for answers that are not known."""
+        at = np.full(len(ticks), place)
+        self.ax.scatter(ticks, at, s=20, facecolor="white", edgecolor=FOR, linewidth=1.2, zorder=3)
+
+    def cut(self, labels: Sequence[str]) -> list[str]:
+        """Shorten the labels of one scale to the maximum width, still distinct where possible."""
+        return fit_all(labels, self.size, max(LONGEST * 100 / self.inch, 0.75)) if labels else []
+
+    def name_tick(
+        self,
+        place: int,
+        tick: float,
+        text: str,
+        slots: Sequence[int] | None = None,
+        max_offset: float = ASTRAY,
+    ) -> bool:
+        """Write a label near a tick, above or below the line; return whether there was space."""
+        half = width_of(text, self.size) * self.inch / 2
+        middle = min(max(tick, half - 0.05 * self.inch), self.ax.get_xlim()[1] - half)
+        if abs(middle - tick) > max_offset * self.inch and 0 < tick < 100:
+            return False
+        slots, taken = self.slots if slots is None else slots, self._taken.setdefault(place, {})
+        slot = find_slot(taken, slots, middle, half + GAP * self.inch / 2)
+        if slot:
+            self._write(place, middle, text, slot)
+        return bool(slot)
+
+    def _write(self, place: int, middle: float, text: str, slot: int) -> None:
+        away = 3.5 + (abs(slot) - 1) * (self.size + 1.5)
+        self.ax.annotate(
+            text,
+            (middle, place),
+            xytext=(0, away if slot > 0 else -away),
+            textcoords="offset points",
+            ha="center",
+            va="bottom" if slot > 0 else "top",
+            fontsize=self.size,
+            parse_math=False,
+        )
+
+    def point_beyond(self, place: int, points: float, text: str) -> None:
+        """Mark a level beyond the scale: an arrow at the edge, and its points if there is space."""
+        edge, arrow = (100.0, "▶") if points > 0 else (0.0, "◀")
+        self.ax.scatter([edge], [place], marker=">" if points > 0 else "<", s=22, color=FOR)
+        self.name_tick(place, edge, f"{arrow} {text} ({points:.0f})")

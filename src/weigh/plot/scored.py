@@ -10,11 +10,20 @@ from weigh.bins import label
 from weigh.calibrate import SplineCalibrator
 from weigh.metrics import Scored, calibration_line, reliability_table
 from weigh.metrics.predicted import Question, predict_rows
-from weigh.plot.axes import FAINT, OKABE_ITO, TOTAL, Display, inches
-from weigh.plot.labels import legend_name, shorten
+from weigh.plot.axes import (
+    FAINT,
+    NARROW,
+    OKABE_ITO,
+    TOTAL,
+    Display,
+    inches,
+    legend_name,
+    set_legend,
+    shorten,
+)
 
-LINE, NARROW = "weigh: a model", 4.0
-"""The identifier (gid) of a model's line, and the width in inches from which labels are long."""
+LINE = "weigh: a model"
+"""The identifier (gid) of a model's line."""
 
 
 class ScoredDisplay(Display):
@@ -131,6 +140,12 @@ class ScoredDisplay(Display):
         between = ":\n" if is_narrow(ax) else ": "
         return between.join(filter(None, (name, text))) or "model"
 
+    def _label(self, ax: Any, x: str, y: str, **legend: Any) -> None:
+        """Name both axes, and draw the legend."""
+        ax.set_xlabel(x, parse_math=False)
+        ax.set_ylabel(y, parse_math=False)
+        set_legend(ax, fontsize="x-small" if is_narrow(ax) else "small", **legend)
+
 
 def refuse_no_positives(scored: Scored) -> None:
     """Raise an error if no row is positive."""
@@ -154,14 +169,6 @@ def next_colour(ax: Any) -> str:
 def is_first(ax: Any) -> bool:
     """Whether the axes show no model yet."""
     return not any(line.get_gid() == LINE for line in ax.lines)
-
-
-def set_legend(ax: Any, **look: Any) -> None:
-    """Draw a legend whose names are not read as formulas."""
-    size = "x-small" if is_narrow(ax) else "small"
-    legend = ax.legend(frameon=False, fontsize=size, **look)
-    for text in legend.get_texts():
-        text.set_parse_math(False)
 
 
 FLOOR, CEILING, SLICES = -0.26, -0.06, 40
@@ -207,6 +214,8 @@ class ReliabilityDisplay(ScoredDisplay):
     array([0.333, 1.   ])
     """
 
+    SIZE = 6.0, 6.0
+
     def __init__(
         self,
         scored: Scored,
@@ -221,9 +230,6 @@ class ReliabilityDisplay(ScoredDisplay):
         self.line = calibration_line(self.scored)
         self.curve = _fit_curve(self.scored)
 
-    def _size(self) -> tuple[float, float]:
-        return 6.0, 6.0
-
     def _draw(self, ax: Any) -> None:
         first, colour = is_first(ax), next_colour(ax)
         if first:
@@ -237,9 +243,8 @@ class ReliabilityDisplay(ScoredDisplay):
             [(FLOOR + CEILING) / 2, *np.arange(6) / 5],
             ["rows", *(f"{t / 5:.1f}" for t in range(6))],
         )
-        ax.set_xlabel(f"Predicted probability{self._about}", parse_math=False)
-        ax.set_ylabel("Observed rate")
-        set_legend(ax, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.2)
+        above = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0.2}
+        self._label(ax, f"Predicted probability{self._about}", "Observed rate", **above)
 
     def _draw_points(self, ax: Any, colour: str) -> None:
         table = self.table
