@@ -31,11 +31,11 @@ def serve_bare() -> None:
     from fastapi import FastAPI
 
     from weigh.serving.http import Server
-    from weigh.serving.log import Log, relayed
+    from weigh.serving.records import Log, relayed
     from weigh.serving.server import bind
 
     app: Any = FastAPI()
-    app.shelf = SimpleNamespace(wanted=threading.Event(), stopping=False)  # which Server asks for
+    app.reloader = SimpleNamespace(wanted=threading.Event(), stopping=False)  # for Server
 
     @app.get("/")
     async def constant() -> dict[str, str]:

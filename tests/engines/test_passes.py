@@ -13,8 +13,7 @@ from sklearn.base import clone
 
 import weigh
 from weigh import AdjustedNB, BoostedNB, engine
-from weigh.adjusted.design import Design, DesignMatrix
-from weigh.adjusted.moments import Ask
+from weigh.adjusted.design import Ask, Design, DesignMatrix
 from weigh.adjusted.solve import Logistic, Polytomous
 from weigh.bins import Placed
 from weigh.engine import HELD_OUT, TRAIN, Block, CodedRows, Piecewise, Pile, Sums

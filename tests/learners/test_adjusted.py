@@ -21,8 +21,7 @@ import weigh
 from weigh import AdjustedNB, EvidenceNB, datasets, engine
 from weigh.adjusted.design import ALL
 from weigh.adjusted.fit import SEPARABLE
-from weigh.adjusted.search import begin_search
-from weigh.adjusted.solve import Logistic, Path, Polytomous, run
+from weigh.adjusted.solve import Logistic, Path, Polytomous, begin_search, run
 from weigh.cli import main
 from weigh.folds import deal
 from weigh.frames import read_csv

@@ -24,8 +24,7 @@ from weigh.folds import deal
 from weigh.frames import read_csv
 from weigh.weighted.auc import ScoredRows, collapse, gain_ratios, rank
 from weigh.weighted.learner import METHODS
-from weigh.weighted.search import _rescore_ends
-from weigh.weighted.walks import PATIENCE, RATES, SIZES, Step, WalkSettings
+from weigh.weighted.search import PATIENCE, RATES, SIZES, Step, WalkSettings, _rescore_ends
 
 LIGHT = settings(max_examples=25, deadline=None)
 CodedNB = partial(WeightedNB, categorical_features="all", choose_on="training")

@@ -11,7 +11,7 @@ from weigh import WeightedNB
 from weigh.base import read_sample
 from weigh.weighted.auc import collapse, rank
 from weigh.weighted.histograms import N_CELLS, binned_aucs, cell_of, histogram_auc
-from weigh.weighted.walks import SIGNS, Move
+from weigh.weighted.search import SIGNS, Move
 
 NEAR = 2e-3
 

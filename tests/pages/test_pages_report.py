@@ -12,7 +12,7 @@ from tests.page_models import CODES, LEARNERS, MANY, WEIRD, big_model, mixed, we
 
 import weigh
 from weigh.metrics import Scored, gains_curve
-from weigh.pages import charts
+from weigh.pages import quality
 from weigh.pages import weights as cards
 from weigh.pages.model import spell_levels
 
@@ -199,20 +199,20 @@ def test_the_examples_are_sheets_of_the_rows_they_name(titanic, people):
 def test_the_roc_of_the_page_is_that_of_scikit_learn():
     rng = np.random.default_rng(0)
     y, p = rng.integers(0, 2, 400), rng.random(400).round(2)
-    text = charts.draw_roc(Scored.read(y, p), "x", "c")
+    text = quality.draw_roc(Scored.read(y, p), "x", "c")
     points = re.search(r'class="curve" points="([^"]+)"', text)[1]
-    plane = charts.Plane("", "")
+    plane = quality.Plane("", "")
     drawn = {tuple(map(float, point.split(","))) for point in points.split()}
     fpr, tpr, _ = roc_curve(y, p, drop_intermediate=False)
     assert drawn == {(plane.x(a), plane.y(b)) for a, b in zip(fpr, tpr, strict=True)}
-    assert len(charts.thin(np.linspace(0, 2, 5000))) == charts.POINTS
+    assert len(quality.thin(np.linspace(0, 2, 5000))) == quality.POINTS
 
 
 def test_the_lift_of_the_page_is_that_of_the_gains_curve():
     rng = np.random.default_rng(1)
     y = rng.integers(0, 2, 300)
     rows = Scored.read(y, np.clip(rng.normal(0.4 + 0.2 * y, 0.2), 0, 1))
-    text = charts.draw_lift(rows, "x", "c")
+    text = quality.draw_lift(rows, "x", "c")
     wanted = gains_curve(rows).at(0.1)
     assert f"{wanted / 0.1:.2f} times" in text
     assert f"{wanted:.0%} of all" in text

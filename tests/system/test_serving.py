@@ -23,7 +23,7 @@ import weigh
 from weigh.exports import Formula, checks
 from weigh.formula import Scorer
 from weigh.serving import Log, make_app, routes, rows
-from weigh.serving.served import Served, Shelf, known
+from weigh.serving.served import ModelReloader, Served, known
 
 
 def as_json(rows):
@@ -489,17 +489,17 @@ async def replaced(app, path, smoothing, generation):
 def test_a_look_that_fails_is_told_and_not_the_last(tmp_path, monkeypatch):
     save_people(tmp_path / "model.json")
     stream = io.StringIO()
-    shelf, looks = Shelf.open(tmp_path / "model.json", 10, Log(stream)), []
+    reloader, looks = ModelReloader.open(tmp_path / "model.json", 10, Log(stream)), []
 
     def look():
         looks.append(1)
         raise RuntimeError("no thread")
 
-    monkeypatch.setattr(shelf, "look", look)
+    monkeypatch.setattr(reloader, "look", look)
 
     async def watch():
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(shelf.watch(0.001), 0.5)
+            await asyncio.wait_for(reloader.watch(0.001), 0.5)
 
     asyncio.run(watch())
     assert len(looks) > 1
@@ -592,25 +592,25 @@ def test_requests_made_from_its_own_contract_keep_to_it(mixed_app, path, mode):
 def test_a_file_that_is_replaced_is_loaded_and_a_broken_one_refused(tmp_path):
     path, stream = tmp_path / "model.json", io.StringIO()
     save_people(path)
-    shelf = Shelf.open(path, 10, Log(stream))
-    first = shelf.current
+    reloader = ModelReloader.open(path, 10, Log(stream))
+    first = reloader.current
 
     def look():
-        shelf.look()
+        reloader.look()
         lines = stream.getvalue().splitlines()
         return json.loads(lines[-1]) if lines else None
 
     assert look() is None
-    assert shelf.current is first
+    assert reloader.current is first
     path.write_text("{")
     assert look()["event"] == "refused"
-    assert shelf.current is first
+    assert reloader.current is first
     path.unlink()
     assert look()["event"] == "refused"
     new = save_people(path, smoothing=50)
     assert look()["event"] == "loaded"
-    assert shelf.current.generation == 2
-    assert shelf.current.scorer.totals([CASE])[0, 0] == new.decision_function([CASE])[0]
+    assert reloader.current.generation == 2
+    assert reloader.current.scorer.totals([CASE])[0, 0] == new.decision_function([CASE])[0]
     count = len(stream.getvalue().splitlines())
     look()
     assert len(stream.getvalue().splitlines()) == count

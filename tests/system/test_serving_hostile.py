@@ -225,7 +225,7 @@ def test_a_load_that_hangs_does_not_hinder_a_stop(tmp_path, monkeypatch):
     monkeypatch.setattr(Served, "load", hang)
 
     async def serve():
-        task = asyncio.create_task(app.shelf.watch(0.01))
+        task = asyncio.create_task(app.reloader.watch(0.01))
         save_people(path, smoothing=3.0)
         while not hung.is_set():
             await asyncio.sleep(0.01)
@@ -251,7 +251,7 @@ def test_readiness_ends_with_a_stop_and_liveness_does_not(tmp_path):
     save_people(tmp_path / "model.json")
     app = make_app(tmp_path / "model.json")
     assert ask(app, "GET", "/readyz").status == 200
-    app.shelf.stopping = True
+    app.reloader.stopping = True
     assert ask(app, "GET", "/readyz").status == 503
     assert ask(app, "GET", "/healthz").status == 200
 
@@ -279,7 +279,7 @@ def test_workers_answer_alike_are_replaced_when_they_die_and_stop_together(tmp_p
 KEEP = """
 import sys, time
 from functools import partial
-from weigh.serving.log import Log
+from weigh.serving.records import Log
 from weigh.serving.server import run_workers
 if __name__ == "__main__":
     run_workers(2, partial(time.sleep, 60), Log(sys.stdout))
@@ -287,11 +287,11 @@ if __name__ == "__main__":
 
 
 def test_workers_end_with_their_keeper():
-    with subprocess.Popen([sys.executable, "-c", KEEP], stdout=subprocess.PIPE) as keeper:
-        workers = [json.loads(keeper.stdout.readline())["worker"] for _ in range(2)]
+    with subprocess.Popen([sys.executable, "-c", KEEP], stdout=subprocess.PIPE) as pool:
+        workers = [json.loads(pool.stdout.readline())["worker"] for _ in range(2)]
         assert all(map(_is_alive, workers))
         time.sleep(1.0)
-        keeper.kill()
+        pool.kill()
     assert wait_for(lambda: not any(map(_is_alive, workers)), 60)
 
 

@@ -130,7 +130,7 @@ def test_every_answer_says_which_model_gave_it(app, tmp_path):
 def test_health_says_when_a_file_was_refused(app, tmp_path):
     assert ask(app, "GET", "/healthz").json["refused"] is None
     (tmp_path / "model.json").write_text("{}")
-    app.shelf.look()
+    app.reloader.look()
     assert ask(app, "GET", "/healthz").json["refused"] > "2020"
     text = ask(app, "GET", "/metrics").body.decode()
     assert read_counts(text)[("weigh_reload_refused",)] == 1
@@ -238,7 +238,7 @@ def test_drift_from_metrics_is_that_of_the_rows(tmp_path, kind):
 def test_levels_beyond_the_limit_are_counted_together_and_are_one_level_to_drift(
     tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("weigh.serving.traffic.MOST_LEVELS", 2)
+    monkeypatch.setattr("weigh.serving.records.MOST_LEVELS", 2)
     model = weigh.EvidenceNB().fit(PEOPLE, "Survived")
     weigh.save(model, tmp_path / "m.json")
     rows = [{k: v for k, v in row.items() if k != "Survived"} for row in PEOPLE.to_pylist()[::3]]

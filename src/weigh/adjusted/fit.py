@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from weigh.adjusted.design import Design, DesignMatrix
-from weigh.adjusted.moments import Moments, Problem
-from weigh.adjusted.search import NormPath, choose_norm
-from weigh.adjusted.solve import Logistic, Path, Polytomous
+from weigh.adjusted.design import Design, DesignMatrix, Moments, Problem
+from weigh.adjusted.solve import Logistic, NormPath, Path, Polytomous, choose_norm
 from weigh.bins import Placed, label
 from weigh.engine import (
     Block,

@@ -2,19 +2,16 @@
 
 rounds      AdaBoost with naive Bayes in each round
 tuning      the number of rounds and the scale, chosen on hold-out rows; statistics of each round
-vote        AdaBoost's own vote, and the linearised sum of the rounds
-learner     `BoostedNB`, for classes
+learner     `BoostedNB`, for classes: the linearised sum of the rounds, or AdaBoost's own vote
 
-projection  regression as classification: "is the target above s?" for every s
+projection  regression as classification: "is the target above s?"; the estimate of a number
 kernels     compiled loops of boosted regression
-sheet       the estimate of a number, and its explanation
 regressor   `BoostedNBRegressor`, for numbers
 """
 
-from weigh.boosted.learner import BoostedNB
+from weigh.boosted.learner import BoostedNB, Vote
+from weigh.boosted.projection import Estimate
 from weigh.boosted.regressor import BoostedNBRegressor
-from weigh.boosted.sheet import Estimate
 from weigh.boosted.tuning import Rounds
-from weigh.boosted.vote import Vote
 
 __all__ = ["BoostedNB", "BoostedNBRegressor", "Estimate", "Rounds", "Vote"]

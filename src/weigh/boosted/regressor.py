@@ -13,14 +13,16 @@ from sklearn.utils import check_random_state
 from weigh import engine
 from weigh.base import TableEstimator
 from weigh.boosted.projection import (
+    Estimate,
     Projection,
     Step,
+    explain_estimate,
     fit_scale,
     hold_out_loss,
+    log_odds_below,
     log_odds_of,
     project,
 )
-from weigh.boosted.sheet import Estimate, explain_estimate, log_odds_below
 from weigh.errors import warn_caller
 from weigh.evidence import Evidence, FeatureTable, rows_added
 from weigh.folds import Mask, check_folds, read_splits

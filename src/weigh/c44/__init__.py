@@ -1,9 +1,8 @@
 """C4.4: a decision tree grown for its probabilities (Provost & Domingos 2003).
 
 kernels   compiled loops that grow a tree and find the leaves of rows
-tree      the `Tree` and its `Node`s
+tree      the `Tree` and its `Node`s, also as text, HTML and dataframe
 path      `TreePath`: the path of one case through the tree
-show      trees and paths as text, HTML and dataframe
 learner   `C44Classifier`
 """
 

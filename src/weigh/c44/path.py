@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
+import numpy as np
+
 from weigh.bins import label
-from weigh.c44 import show
-from weigh.c44.tree import Node, Tree, code_rows
+from weigh.c44.tree import (
+    MOST_CLASSES,
+    MOST_LINES,
+    Node,
+    Tree,
+    code_rows,
+    indent,
+    laplace,
+    spell_shares,
+    state_left_out,
+    table_heads,
+    weight,
+)
 from weigh.frames import Floats, Table
+from weigh.layout import Grid, View
 from weigh.sheet import UNSEEN
 
 
@@ -60,13 +75,13 @@ class TreePath:
 
     def to_text(self, width: int = 100) -> str:
         """Path as plain text, at most `width` characters wide."""
-        return show.path_text(self, width)
+        return _path_view(self).to_text(width)
 
     def __repr__(self) -> str:
         return self.to_text()
 
     def _repr_html_(self) -> str:
-        return show.path_html(self)
+        return _path_view(self).to_html()
 
 
 def trace(tree: Tree, table: Table) -> TreePath:
@@ -117,3 +132,32 @@ def _step(tree: Tree, node: int, part: float, ends: bool, note: str) -> Step:
         ends=ends,
         note=note,
     )
+
+
+def _path_view(path: TreePath) -> View:
+    """Table of the path; of many classes, only the most probable are shown."""
+    order = np.argsort(-path.probabilities, kind="stable")[:MOST_CLASSES]
+    shown = sorted(order.tolist())
+    straight = all(step.part == 1 for step in path.steps)
+    indents = ["" if straight else indent(step.depth) for step in path.steps]
+    lines = []
+    for step, margin in islice(zip(path.steps, indents, strict=True), MOST_LINES):
+        lines.append(
+            (margin + _step_text(step), weight(step.rows), *spell_shares(step.shares, shown))
+        )
+        if step.note:
+            lines.append((f"{margin}({step.note})",) + ("",) * (len(shown) + 1))
+    lines.append(("Probability", "", *spell_shares(path.probabilities, shown)))
+    formula = laplace(path.smoothing, len(path.classes))
+    notes = [f"Shares are n/N of the rows; at the end of the path, the probability is {formula}."]
+    if not straight:
+        notes.append("The ends of the branches are averaged by the percentages in brackets.")
+    notes += state_left_out(len(path.steps), path.classes, "steps")
+    best = label(path.classes[int(order[0])])
+    title = f"Path to {best}: share of each class at each step"
+    grid = Grid(table_heads(path.classes, shown), tuple(lines))
+    return View(title, (grid,), notes=tuple(notes))
+
+
+def _step_text(step: Step) -> str:
+    return step.text if step.part == 1 else f"{step.text} ({step.part:.1%})"

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import Any, ClassVar
 
 import numpy as np
 
 from weigh import engine
-from weigh.bins import Cross, Feature
-from weigh.c44 import show
+from weigh.bins import Cross, Feature, label, printable
 from weigh.frames import Floats, Integers, Sample, Table, build
+from weigh.layout import Grid, View
 from weigh.pickling import by_fields
+from weigh.sheet import probability
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,17 +130,17 @@ class Tree:
 
     def to_frame(self) -> Any:
         """Dataframe with one row per node, in the library of the training table."""
-        return build(show.columns(self), self.backend)
+        return build(_columns(self), self.backend)
 
     def to_text(self, width: int = 100) -> str:
         """Tree as indented text, at most `width` characters wide."""
-        return show.tree_text(self, width)
+        return _tree_view(self).to_text(width)
 
     def __repr__(self) -> str:
         return self.to_text()
 
     def _repr_html_(self) -> str:
-        return show.tree_html(self)
+        return _tree_view(self).to_html()
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,7 +200,7 @@ class Node:
         return row
 
     def __repr__(self) -> str:
-        return show.node_text(self)
+        return _node_text(self)
 
 
 def code_rows(table: Table, features: tuple[Feature | Cross, ...]) -> Integers:
@@ -238,3 +240,92 @@ def grow(
         smoothing,
         sample.table.backend,
     )
+
+
+MOST_LINES, MOST_CLASSES, MOST_INDENTS = 200, 6, 12
+"""Most lines of a printed tree or path, most classes beside them, and most steps of indentation."""
+
+
+def _tree_view(tree: Tree) -> View:
+    shown = [*range(len(tree.classes))][:MOST_CLASSES]
+    lines = [
+        (
+            indent(node.depth) + node.text,
+            weight(node.rows),
+            *spell_shares(node.probabilities, shown),
+        )
+        for node in islice(tree, MOST_LINES)
+    ]
+    leaves = "1 leaf" if tree.n_leaves == 1 else f"{tree.n_leaves:,} leaves"
+    title = f"Tree of {leaves}, depth {tree.depths.max()}: the probability of each class"
+    notes = [f"The probability is {laplace(tree.smoothing, len(tree.classes))}."]
+    notes += state_left_out(len(tree), tree.classes.tolist(), "nodes")
+    grid = Grid(table_heads(tree.classes.tolist(), shown), tuple(lines))
+    return View(title, (grid,), notes=tuple(notes))
+
+
+def _node_text(node: Node) -> str:
+    """Describe one node in one line."""
+    classes = node.tree.classes.tolist()[:MOST_CLASSES]
+    numbers = zip(classes, node.probabilities.tolist(), strict=False)
+    chances = ", ".join(f"{label(c)} {probability(p)}" for c, p in numbers)
+    split = "leaf" if node.feature is None else f"split on {node.feature}"
+    return printable(f"{node.text}: {weight(node.rows)} rows, {split} ({chances})")
+
+
+def _columns(tree: Tree) -> dict[str, list[Any]]:
+    """Nodes as columns of plain values."""
+    names = [feature.name for feature in tree.features]
+    split = [None if j < 0 else names[j] for j in tree.feature.tolist()]
+    out = {
+        "node": [*range(len(tree))],
+        "parent": [None, *tree.parent[1:].tolist()],
+        "depth": tree.depths.tolist(),
+        "text": [node.text for node in tree],
+        "split on": split,
+        "rows": tree.counts.sum(axis=1).tolist(),
+    }
+    for head, numbers in (("count", tree.counts), ("probability", tree.probabilities)):
+        for k, c in enumerate(tree.classes.tolist()):
+            out[f"{head} {label(c)}"] = numbers[:, k].tolist()
+    return out
+
+
+def indent(depth: int) -> str:
+    """Indentation of two spaces per step; deep nodes show their depth as a number instead."""
+    number = f"[{depth}] " if depth > MOST_INDENTS else ""
+    return "  " * min(depth, MOST_INDENTS) + number
+
+
+def table_heads(classes: Sequence[Any], shown: list[int]) -> tuple[str, ...]:
+    """The heads of a table of nodes or steps."""
+    return ("", "Rows", *(label(classes[k]) for k in shown))
+
+
+def spell_shares(row: Sequence[float] | Floats, shown: list[int]) -> list[str]:
+    """The shares of the shown classes as text."""
+    return [_share(float(row[k])) for k in shown]
+
+
+def _share(p: float) -> str:
+    return f"{p:.0f}" if p in (0, 1) else probability(p)
+
+
+def state_left_out(n_lines: int, classes: Sequence[Any], what: str) -> list[str]:
+    """Notes on lines and classes that are not shown."""
+    notes = []
+    if n_lines > MOST_LINES:
+        notes.append(f"... and {n_lines - MOST_LINES:,} more {what}.")
+    if len(classes) > MOST_CLASSES:
+        notes.append(f"{len(classes) - MOST_CLASSES} more classes are not shown.")
+    return notes
+
+
+def laplace(s: float, n_classes: int) -> str:
+    """Formula of a leaf's probability, with the numbers filled in."""
+    return f"(n + {s:.4g})/(N + {s * n_classes:.4g})"
+
+
+def weight(total: float) -> str:
+    """Format a number of rows, or a weight that is not a whole number."""
+    return f"{total:,.0f}" if total == round(total) else f"{total:,.4g}"

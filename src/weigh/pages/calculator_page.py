@@ -16,8 +16,7 @@ from weigh.formula import Costs, Formula, Input
 from weigh.formula.data import to_data
 from weigh.frames import canonical
 from weigh.layout import asset, document, render
-from weigh.pages.by_hand import static_table, steps_by_hand
-from weigh.pages.model import Subject, read_subject, spell_levels
+from weigh.pages.model import Subject, read_subject, spell_levels, static_table, steps_by_hand
 from weigh.sheet import COVERAGE
 from weigh.sheet.explain import SCALES, SILENT
 from weigh.sheet.show import SCALED

@@ -17,9 +17,8 @@ from weigh.evidence.units import digits_of, factor, spell, words_of
 from weigh.frames import Floats, number_sample, read
 from weigh.layout import count_of, percent
 from weigh.metrics.numbers import Bounded
-from weigh.pages.charts import Plane
 from weigh.pages.model import Subject, name_ends
-from weigh.pages.quality import Figures
+from weigh.pages.quality import Figures, Plane
 from weigh.sheet import EstimateSheet
 
 BINS = 20

@@ -18,8 +18,14 @@ from weigh.evidence.exposure import given_to
 from weigh.frames import Floats, canonical, read
 from weigh.layout import asset, document, render
 from weigh.metrics.predicted import Predicted, predict_rows
-from weigh.pages.by_hand import exact_formula
-from weigh.pages.model import Subject, name_ends, name_evaluation, read_subject, spell_sheet
+from weigh.pages.model import (
+    Subject,
+    exact_formula,
+    name_ends,
+    name_evaluation,
+    read_subject,
+    spell_sheet,
+)
 from weigh.pages.numbers import (
     lead_number,
     number_cases,

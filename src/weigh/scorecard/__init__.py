@@ -2,17 +2,16 @@
 
 learn      a model with few levels, fitted to a table
 points     weights to whole points, so that ranking changes least; the map from scores to odds
-model      a card where a model is expected: scores, predictions, sheets
+model      a card where a model is expected: scores, predictions, sheets; the card as JSON
 card       the `Scorecard`
 bands      the cut-off table by score band, the gains table, and the most profitable cut-off
 impact     approval rates by group at a cut-off
 reasons    features that cost a case most points: reason codes, their texts, and the letter
 show       the card as text, HTML and dataframe
-file       the card as JSON, with the points that were changed by hand
 """
 
 from weigh.scorecard.card import Scorecard
-from weigh.scorecard.file import Edit
+from weigh.scorecard.model import Edit
 from weigh.scorecard.points import Rounding
 
 __all__ = ["Edit", "Rounding", "Scorecard"]

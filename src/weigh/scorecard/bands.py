@@ -24,8 +24,50 @@ LARGE = 1e5
 """Counts from this size on are rounded to whole numbers."""
 
 
+Scores = np.ndarray[Any, np.dtype[np.int64]]
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Gains(Shown):
+class _ByBand(Shown):
+    """Counts of rows and bads by score band: what both tables show."""
+
+    low: Scores
+    high: Scores
+    rows: Floats
+    bads: Floats
+    adverse: Value
+    backend: str | None = None
+
+    def _columns(self) -> dict[str, Any]:
+        """The columns that both tables have."""
+        own = {"low": self.low, "high": self.high, "rows": self.rows, "bads": self.bads}
+        return own | {"bad_rate": self.bads / self.rows}
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """The columns as plain data."""
+        return {name: column.tolist() for name, column in self._columns().items()}
+
+    def to_frame(self) -> Any:
+        """One row per band."""
+        return build(self.to_dict(), self.backend)
+
+    def _grid(self, head: dict[str, Any]) -> Grid:
+        """A table with a line per band; `head` has the writer of each further column."""
+        writers: dict[str, Any] = {"rows": spell_count, "bads": spell_count, "bad_rate": _percent}
+        columns, bands = self.to_dict(), zip(self.low, self.high, strict=True)
+        writers |= {name: write for name, (_, write) in head.items()}
+        cells = [[spell_band(low, high) for low, high in bands]]
+        cells += [[write(value) for value in columns[name]] for name, write in writers.items()]
+        names = ("Score", "Rows", "Bads", "Bad rate", *(title for title, _ in head.values()))
+        return Grid(names, tuple(zip(*cells, strict=True)))
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f}%"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Gains(_ByBand):
     """Score bands, the lowest first. Cumulative columns count the band and those below it.
 
     Attributes
@@ -38,13 +80,6 @@ class Gains(Shown):
         The adverse class.
     """
 
-    low: Scores
-    high: Scores
-    rows: Floats
-    bads: Floats
-    adverse: Value
-    backend: str | None = None
-
     @property
     def captured(self) -> Floats:
         """The share of all bads that this band and those below it hold."""
@@ -55,47 +90,24 @@ class Gains(Shown):
         """The bad rate of this band and those below it, relative to that of all cases."""
         return np.asarray(self.captured * self.rows.sum() / np.cumsum(self.rows))
 
-    def to_dict(self) -> dict[str, list[Any]]:
-        """The columns as plain data."""
-        columns = {
-            "low": self.low,
-            "high": self.high,
-            "rows": self.rows,
-            "bads": self.bads,
-            "bad_rate": self.bads / self.rows,
-            "cumulative_rows": np.cumsum(self.rows),
-            "cumulative_bads": np.cumsum(self.bads),
-            "captured": self.captured,
-            "lift": self.lift,
-        }
-        return {name: column.tolist() for name, column in columns.items()}
-
-    def to_frame(self) -> Any:
-        """One row per band."""
-        return build(self.to_dict(), self.backend)
+    def _columns(self) -> dict[str, Any]:
+        so_far = {"rows": np.cumsum(self.rows), "bads": np.cumsum(self.bads)}
+        own = {f"cumulative_{name}": column for name, column in so_far.items()}
+        return super()._columns() | own | {"captured": self.captured, "lift": self.lift}
 
     def view(self) -> View:
         """The table as data for text and pages."""
-        head = (
-            "Score", "Rows", "Bads", "Bad rate", "Rows so far", "Bads so far", "Captured", "Lift",
-        )  # fmt: skip
-        found = self.to_dict()
-        rows = tuple(
-            (
-                spell_band(low, high),
-                *(spell_count(found[name][i]) for name in ("rows", "bads")),
-                f"{100 * found['bad_rate'][i]:.1f}%",
-                *(spell_count(found[f"cumulative_{name}"][i]) for name in ("rows", "bads")),
-                f"{100 * found['captured'][i]:.1f}%",
-                f"{found['lift'][i]:.2f}",
-            )
-            for i, (low, high) in enumerate(zip(self.low, self.high, strict=True))
-        )
+        head = {
+            "cumulative_rows": ("Rows so far", spell_count),
+            "cumulative_bads": ("Bads so far", spell_count),
+            "captured": ("Captured", _percent),
+            "lift": ("Lift", "{:.2f}".format),
+        }
         notes = (
             f"Bads are cases of {label(self.adverse)}. Captured is the share of all bads with "
             "these scores or lower ones. Lift is their bad rate relative to that of all cases.",
         )
-        return View("Gains table, the lowest scores first", (Grid(head, rows),), notes=notes)
+        return View("Gains table, the lowest scores first", (self._grid(head),), notes=notes)
 
 
 def spell_band(low: int, high: int) -> str:
@@ -168,11 +180,8 @@ def find_profit(amounts: tuple[float, float], scores: Scores, rows: Floats, bads
     return Profit(good, bad, int(scores[best]), float(totals[best]), share)
 
 
-Scores = np.ndarray[Any, np.dtype[np.int64]]
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class Bands(Shown):
+class Bands(_ByBand):
     """Score bands, the highest first. Each line counts the cases of its band and above it.
 
     Attributes
@@ -187,12 +196,6 @@ class Bands(Shown):
         The amounts per approved case, and the cut-off of the largest profit.
     """
 
-    low: Scores
-    high: Scores
-    rows: Floats
-    bads: Floats
-    adverse: Value
-    backend: str | None = None
     best: Profit | None = None
 
     @property
@@ -225,55 +228,32 @@ class Bands(Shown):
         goods = self.rows - self.bads
         return np.asarray(np.cumsum(goods) / goods.sum() - np.cumsum(self.bads) / self.bads.sum())
 
-    def to_dict(self) -> dict[str, list[Any]]:
-        """The columns as plain data."""
+    def _columns(self) -> dict[str, Any]:
         goods = self.rows - self.bads
-        columns = {
-            "low": self.low,
-            "high": self.high,
-            "rows": self.rows,
-            "bads": self.bads,
-            "bad_rate": self.bads / self.rows,
-            "odds": np.divide(
-                goods, self.bads, out=np.full(len(goods), np.inf), where=self.bads > 0
-            ),
+        none = np.full(len(goods), np.inf)
+        own = {
+            "odds": np.divide(goods, self.bads, out=none, where=self.bads > 0),
             "approval_rate": self.approval_rate,
             "bad_rate_above": self.bad_rate_above,
             "ks": self.ks,
         }
-        if self.profit is not None:
-            columns["profit"] = self.profit
-        return {name: column.tolist() for name, column in columns.items()}
-
-    def to_frame(self) -> Any:
-        """One row per band."""
-        return build(self.to_dict(), self.backend)
+        return super()._columns() | own | ({} if self.best is None else {"profit": self.profit})
 
     def view(self) -> View:
         """The table as data for text and pages."""
-        names = ("Score", "Rows", "Bads", "Bad rate", "Odds", "Approved", "Bad rate above", "KS")
-        head = (*names, *(("Profit",) if self.best else ()))
-        found = self.to_dict()
-        rows = tuple(
-            (
-                spell_band(low, high),
-                spell_count(found["rows"][i]),
-                spell_count(found["bads"][i]),
-                f"{100 * found['bad_rate'][i]:.1f}%",
-                _odds(found["odds"][i]),
-                f"{100 * found['approval_rate'][i]:.1f}%",
-                f"{100 * found['bad_rate_above'][i]:.1f}%",
-                f"{found['ks'][i]:.3f}",
-                *([spell_count(found["profit"][i])] if self.best else []),
-            )
-            for i, (low, high) in enumerate(zip(self.low, self.high, strict=True))
-        )
+        head = {
+            "odds": ("Odds", _odds),
+            "approval_rate": ("Approved", _percent),
+            "bad_rate_above": ("Bad rate above", _percent),
+            "ks": ("KS", "{:.3f}".format),
+        }
+        head |= {"profit": ("Profit", spell_count)} if self.best else {}
         notes = (
             f"Bads are cases of {label(self.adverse)}. Approved, Bad rate above and KS are those "
             "of a cut-off at the band's lowest score.",
             *([self.best.words] if self.best else []),
         )
-        return View("Cut-off table by score band", (Grid(head, rows),), notes=notes)
+        return View("Cut-off table by score band", (self._grid(head),), notes=notes)
 
 
 def _odds(odds: float) -> str:

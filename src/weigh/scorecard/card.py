@@ -13,12 +13,11 @@ from weigh.formula import Costs, Formula
 from weigh.frames import Floats, Table, build, label_sample, read
 from weigh.layout import Shown, View
 from weigh.parameters import is_count
-from weigh.scorecard import file, reasons, show
+from weigh.scorecard import reasons, show
 from weigh.scorecard.bands import Bands, band_rows
-from weigh.scorecard.file import Edit
 from weigh.scorecard.impact import Impact, measure_impact
 from weigh.scorecard.learn import fit_card
-from weigh.scorecard.model import CardModel
+from weigh.scorecard.model import OPTIONAL, SETTINGS, CardModel, Edit, load, to_json
 from weigh.scorecard.points import Rounding, Scale, measure_rows, read_model, round_model
 from weigh.scorecard.reasons import (
     Letter,
@@ -350,12 +349,12 @@ class Scorecard(CardModel, Shown):
     @property
     def settings(self) -> dict[str, Any]:
         """The parameters of the card, as in its file."""
-        return {name: getattr(self, name) for name in file.SETTINGS + file.OPTIONAL}
+        return {name: getattr(self, name) for name in SETTINGS + OPTIONAL}
 
     def to_json(self) -> str:
         """The text of its file."""
-        return file.to_json(self)
+        return to_json(self)
 
     @classmethod
     def _load(cls, path: str | os.PathLike[str]) -> Scorecard:
-        return file.load(path)
+        return load(path)

@@ -1,4 +1,4 @@
-"""uvicorn with limits on heads and chunks, errors in JSON, and a shutdown that loses no request."""
+"""uvicorn with limits on clients, errors in JSON, and a shutdown that loses no request."""
 
 from __future__ import annotations
 
@@ -7,16 +7,98 @@ import signal
 import socket
 import threading
 import time
+from dataclasses import dataclass
 from http import HTTPStatus
 from types import FrameType
-from typing import Any
+from typing import Any, TypeAlias
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from weigh.serving.limits import Gate
-from weigh.serving.log import Log
+from weigh.serving.records import Log
 from weigh.serving.served import dump
+
+SECONDS = 10.0
+"""Seconds that a client may take to send the head of a request, or to read any of a response."""
+
+MOST = 1000
+"""Most simultaneous connections, if the system's limit of open files allows it."""
+
+SPARE = 128
+"""Open files reserved for the model, threads, and connections that are being accepted."""
+
+Progress: TypeAlias = tuple[Any, bool, int]
+
+
+@dataclass(frozen=True)
+class Mark:
+    """The progress of a connection, and the time since which it has not changed."""
+
+    progress: Progress
+    since: float
+
+
+class ConnectionLimit:
+    """Limits the connections of a server: drops the oldest idle ones if there are too many."""
+
+    def __init__(self, log: Log, most: int | None = None) -> None:
+        self.log, self.most = log, most or count_places()
+        self.marks: dict[Any, Mark] = {}
+
+    def enter(self, connection: Any) -> None:
+        """Add a connection; if there are too many, drop an idle one, or the new one if none is."""
+        self.marks[connection] = Mark(read_progress(connection), time.monotonic())
+        if len(self.marks) > self.most:
+            self.log.seldom("full", connections=self.most)
+            self._part(self._find_idle(connection))
+
+    def leave(self, connection: Any) -> None:
+        """Remove a connection that was closed."""
+        self.marks.pop(connection, None)
+
+    async def watch(self) -> None:
+        """Call `sweep` repeatedly."""
+        while True:
+            await asyncio.sleep(SECONDS / 10)
+            self.sweep(time.monotonic())
+
+    def sweep(self, now: float) -> None:
+        """Drop connections without progress for `SECONDS`, unless they wait for our response."""
+        for connection, mark in [*self.marks.items()]:
+            progress = read_progress(connection)
+            if progress != mark.progress:
+                self.marks[connection] = Mark(progress, now)
+            elif now - mark.since > SECONDS and (_is_idle(connection) or progress[2]):
+                self._part(connection)
+
+    def _find_idle(self, new: Any) -> Any:
+        """The connection to drop: one without a request, else an answered one, else the new one."""
+        others = [c for c in self.marks if c is not new and _is_idle(c)]
+        return next((c for c in others if c.cycle is None), others[0] if others else new)
+
+    def _part(self, connection: Any) -> None:
+        self.leave(connection)
+        connection.transport.abort()
+
+
+def read_progress(connection: Any) -> Progress:
+    """The current request, whether it is answered, and the number of bytes not yet sent."""
+    return connection.cycle, _is_idle(connection), connection.transport.get_write_buffer_size()
+
+
+def _is_idle(connection: Any) -> bool:
+    return connection.cycle is None or bool(connection.cycle.response_complete)
+
+
+def count_places() -> int:
+    """The number of connections that the limit of open files allows."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return MOST
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return MOST if files == resource.RLIM_INFINITY else min(MOST, max(files - SPARE, files // 2))
+
 
 MOST_HEAD = 65_536
 """Most bytes of a request before its body."""
@@ -36,9 +118,9 @@ TOO_MANY = (
 
 
 class Connection(HttpToolsProtocol):
-    """A connection that is registered with a gate, and closed if a request exceeds the limits."""
+    """A connection that is counted, and closed if a request exceeds the limits."""
 
-    gate: Gate
+    limit: ConnectionLimit
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -47,13 +129,13 @@ class Connection(HttpToolsProtocol):
         self.in_head, self.begun = True, False
 
     def connection_made(self, transport: Any) -> None:
-        """Register with the gate."""
+        """Count this connection."""
         super().connection_made(transport)
-        self.gate.enter(self)
+        self.limit.enter(self)
 
     def connection_lost(self, error: Exception | None) -> None:
-        """Unregister from the gate."""
-        self.gate.leave(self)
+        """Count it no more."""
+        self.limit.leave(self)
         super().connection_lost(error)
 
     def data_received(self, data: bytes) -> None:
@@ -128,7 +210,7 @@ DEAD = 256
 """Most connections dropped per call because they were closed before they were accepted."""
 
 
-class Door(socket.socket):
+class Listener(socket.socket):
     """A listening socket that drops connections which the client has already closed.
 
     Setting up a closed connection costs as much as answering a request. A flood of them would fill
@@ -155,12 +237,12 @@ def _is_closed(client: socket.socket) -> bool:
         return True
 
 
-def make_door(listener: socket.socket) -> socket.socket:
-    """A `Door` that takes over the file descriptor of a listener."""
+def make_listener(listener: socket.socket) -> socket.socket:
+    """A `Listener` that takes over the file descriptor of a listening socket."""
     if not hasattr(socket, "MSG_DONTWAIT"):  # Windows
         return listener
     kind = listener.family, listener.type, listener.proto
-    return Door(*kind, fileno=listener.detach())
+    return Listener(*kind, fileno=listener.detach())
 
 
 class Server(uvicorn.Server):
@@ -169,20 +251,20 @@ class Server(uvicorn.Server):
     should_exit: bool
 
     def __init__(self, app: Any, log: Log) -> None:
-        self.app, self.log, gate = app, log, Gate(log)
-        super().__init__(_configure(app, type("Gated", (Connection,), {"gate": gate})))
-        self.gate = gate
+        self.app, self.log, self.limit = app, log, ConnectionLimit(log)
+        limited = type("LimitedConnection", (Connection,), {"limit": self.limit})
+        super().__init__(_configure(app, limited))
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen, watch connections, and reload the model on SIGHUP."""
-        doors = [*map(make_door, sockets or ())]
-        await super().startup(doors)
-        for listener in doors:
+        listeners = [*map(make_listener, sockets or ())]
+        await super().startup(listeners)
+        for listener in listeners:
             listener.listen(QUEUE)  # uvicorn has set it to AT_ONCE
-        self.watching = asyncio.create_task(self.gate.watch())
+        self.watching = asyncio.create_task(self.limit.watch())
         if hasattr(signal, "SIGHUP") and threading.current_thread() is threading.main_thread():
             loop = asyncio.get_running_loop()
-            loop.add_signal_handler(signal.SIGHUP, self.app.shelf.wanted.set)
+            loop.add_signal_handler(signal.SIGHUP, self.app.reloader.wanted.set)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Stop gracefully, or at once on a second signal; the exit code is 0."""
@@ -200,7 +282,7 @@ class Server(uvicorn.Server):
             await asyncio.sleep(0)  # accepts the connections in the queue
         for server in self.servers:
             server.close()
-        self.app.shelf.stopping = True
+        self.app.reloader.stopping = True
         until = time.monotonic() + GRACE
         while self.server_state.connections and time.monotonic() < until:
             await asyncio.sleep(0.01)

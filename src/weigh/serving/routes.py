@@ -11,9 +11,9 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
 
-from weigh.serving.limits import read_body
+from weigh.serving.app import read_body
 from weigh.serving.rows import NOTHING, Asked, RefusalError, Wish, read_rows
-from weigh.serving.served import HEADERS, Served, Shelf, dump
+from weigh.serving.served import HEADERS, ModelReloader, Served, dump
 
 MOST_BYTES, MOST_WEIGHTS = 65_536, 500
 """Longer bodies, and requests that need more weights, are handled in a thread, so that they do not
@@ -27,14 +27,14 @@ METRICS = "text/plain; version=0.0.4; charset=utf-8"
 class Routes:
     """The handlers; each request uses the model that is current when its body has arrived."""
 
-    shelf: Shelf
+    reloader: ModelReloader
     most_rows: int
     most_bytes: int
 
     async def score(self, request: Request) -> Response:
         """The class, log odds and probabilities of a row, or of many."""
         body = await read_body(request, self.most_bytes)
-        served = self.shelf.current
+        served = self.reloader.current
         wish = Wish.of(request.query_params) if request.scope["query_string"] else NOTHING
         asked = await self._read(body, served)
         if len(asked.rows) * len(served.scorer.weights) > MOST_WEIGHTS:
@@ -44,7 +44,7 @@ class Routes:
     async def explain(self, request: Request) -> Response:
         """The balance sheet of a row."""
         body = await read_body(request, self.most_bytes)
-        served, query = self.shelf.current, request.query_params
+        served, query = self.reloader.current, request.query_params
         asked = await self._read(body, served)
         if not asked.single:
             raise RefusalError("a balance sheet explains one row; send it as an object", "rows")
@@ -59,43 +59,43 @@ class Routes:
 
     async def model(self, request: Request) -> Response:
         """The model file."""
-        served = self.shelf.current
+        served = self.reloader.current
         return answer(served.file, served)
 
     async def healthz(self, request: Request) -> Response:
         """Liveness, the model's version and generation, and when a model file was last refused."""
-        served, refused = self.shelf.current, self.shelf.refused
+        served, refused = self.reloader.current, self.reloader.refused
         told = {"model": type(served.model).__name__, "version": served.version}
         more = {"generation": served.generation, "refused": refused}
         return answer(dump({"status": "ok", **told, **more}))
 
     async def readyz(self, request: Request) -> Response:
         """Readiness: 503 once the server is stopping."""
-        if self.shelf.stopping:
+        if self.reloader.stopping:
             raise RefusalError("the server is stopping", status=503)
         return answer(dump({"status": "ready"}))
 
     async def metrics(self, request: Request) -> Response:
         """Counts of the scored rows by level, in the text format of Prometheus."""
-        traffic, refused = self.shelf.current.traffic, self.shelf.refused is not None
+        traffic, refused = self.reloader.current.traffic, self.reloader.refused is not None
         assert traffic is not None
         text = await asyncio.to_thread(traffic.to_text, refused)
         return answer(text.encode("utf-8", errors="backslashreplace"), kind=METRICS)
 
     async def form(self, request: Request) -> Response:
         """The calculator page, for the class `pos_label` if it is given."""
-        pos_label, served = request.query_params.get("pos_label"), self.shelf.current
+        pos_label, served = request.query_params.get("pos_label"), self.reloader.current
         if pos_label is None:
             return answer(served.page, kind=HTML)
         return answer(await asyncio.to_thread(served.form, pos_label), kind=HTML)
 
     async def contract(self, request: Request) -> Response:
         """The OpenAPI document."""
-        return answer(self.shelf.current.contract)
+        return answer(self.reloader.current.contract)
 
     async def docs(self, request: Request) -> Response:
         """The description of the API as a page for people."""
-        return answer(self.shelf.current.docs, kind=HTML)
+        return answer(self.reloader.current.docs, kind=HTML)
 
 
 def answer(body: bytes, served: Served | None = None, kind: str = JSON) -> Response:
@@ -103,12 +103,12 @@ def answer(body: bytes, served: Served | None = None, kind: str = JSON) -> Respo
     return Response(body, 200, HEADERS if served is None else served.headers, kind)
 
 
-def make_routes(shelf: Shelf, most_rows: int, most_bytes: int, every: float) -> FastAPI:
+def make_routes(reloader: ModelReloader, most_rows: int, most_bytes: int, every: float) -> FastAPI:
     """The FastAPI application, which watches the model file while it runs."""
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
-        task = asyncio.create_task(shelf.watch(every))
+        task = asyncio.create_task(reloader.watch(every))
         yield
         task.cancel()
         with suppress(asyncio.CancelledError):
@@ -118,7 +118,7 @@ def make_routes(shelf: Shelf, most_rows: int, most_bytes: int, every: float) -> 
     app.add_exception_handler(RefusalError, _refuse)
     app.add_exception_handler(HTTPException, _refuse)
     app.add_exception_handler(Exception, _apologise)
-    routes = Routes(shelf, most_rows, most_bytes)
+    routes = Routes(reloader, most_rows, most_bytes)
     posts = {"/score": routes.score, "/explain": routes.explain}
     gets = {"/": routes.form, "/docs": routes.docs}
     gets |= {"/model": routes.model, "/openapi.json": routes.contract}

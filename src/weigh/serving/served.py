@@ -24,7 +24,7 @@ from weigh.frames import NOT_KNOWN
 from weigh.pages import calculator
 from weigh.serving import contract
 from weigh.serving.contract import example_row
-from weigh.serving.log import Log
+from weigh.serving.records import Log, Traffic
 from weigh.serving.rows import (
     NOTHING,
     Asked,
@@ -34,7 +34,6 @@ from weigh.serving.rows import (
     fill_row,
     find_class,
 )
-from weigh.serving.traffic import Traffic
 from weigh.store import load, to_json, version_of
 
 HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
@@ -284,7 +283,7 @@ UNREAD = (-1, -1, -1)
 
 
 @dataclass
-class Shelf:
+class ModelReloader:
     """The current model, which is replaced when its file changes."""
 
     path: str
@@ -300,7 +299,7 @@ class Shelf:
     @classmethod
     def open(
         cls, path: str | os.PathLike[str], most_rows: int, log: Log, folder: str | None = None
-    ) -> Shelf:
+    ) -> ModelReloader:
         """Load the first model; a file that cannot be served is an error."""
         name = os.fspath(path)
         mark = read_mark(name)

@@ -17,7 +17,7 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 from weigh.serving.app import LACKS, MOST_BYTES, MOST_ROWS, make_app
-from weigh.serving.log import Log, relayed
+from weigh.serving.records import Log, relayed
 
 TOO_SOON = 2.0
 """Seconds: a worker that dies sooner is not replaced, because it would die again."""
@@ -31,12 +31,12 @@ def run_workers(count: int, work: Callable[[], None], log: Log) -> None:
 
     A worker that dies is replaced. One that dies at once ends the service with an error.
     """
-    keeper = Keeper(work, log)
-    before = {sign: signal.signal(sign, keeper.receive) for sign in _signals()}
+    pool = WorkerPool(work, log)
+    before = {sign: signal.signal(sign, pool.receive) for sign in _signals()}
     try:
-        keeper.run(count)
+        pool.run(count)
     finally:
-        keeper.stop()
+        pool.stop()
         for sign, handler in before.items():
             signal.signal(sign, handler)
 
@@ -59,7 +59,7 @@ def _ignoring_reloads() -> Iterator[None]:
         signal.signal(signal.SIGHUP, before)
 
 
-class Keeper:
+class WorkerPool:
     """The parent of the worker processes, which it starts, replaces and stops."""
 
     def __init__(self, work: Callable[[], None], log: Log) -> None:
@@ -108,17 +108,17 @@ class Keeper:
 
 
 def _work(work: Callable[[], None]) -> None:
-    """Work until the keeper stops this process, or has died."""
+    """Work until the parent process stops this one, or has died."""
     if hasattr(os, "setsid"):
-        os.setsid()  # so that Ctrl-C reaches only the keeper, which stops each worker
-    threading.Thread(target=_end_with_keeper, daemon=True).start()
+        os.setsid()  # so that Ctrl-C reaches only the parent, which stops each worker
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     work()
 
 
-def _end_with_keeper() -> None:
-    keeper = parent_process()
-    if keeper is not None:
-        connection.wait([keeper.sentinel])
+def _end_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        connection.wait([parent.sentinel])
         os.kill(os.getpid(), signal.SIGTERM)
 
 

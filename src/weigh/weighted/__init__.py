@@ -2,8 +2,7 @@
 
 auc         the rows to rank, and their exact AUC as weights change; weights by gain ratio
 histograms  AUC from histograms of the log odds, for very many rows
-walks       hill climbing and random walks: the next candidate moves
-search      runs the walks and returns the best one
+search      hill climbing and random walks over the weights; runs them and returns the best one
 kernels     compiled loops of the exact AUC
 learner     `WeightedNB`
 """

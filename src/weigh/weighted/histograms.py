@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import log_softmax
@@ -17,7 +18,9 @@ from weigh.engine import Block, Sums, add_weights
 from weigh.evidence import Scorer
 from weigh.frames import Floats, Integers
 from weigh.weighted.auc import ScoredRows
-from weigh.weighted.walks import Move
+
+if TYPE_CHECKING:
+    from weigh.weighted.search import Move
 
 N_CELLS = 1 << 14
 """Number of cells of a histogram."""

@@ -18,8 +18,15 @@ from weigh.parameters import is_number
 from weigh.tally import Tally
 from weigh.weighted import histograms
 from weigh.weighted.auc import DistinctRows, ScoredRows, collapse, gain_weights
-from weigh.weighted.search import SearchPath, evaluate_start, search
-from weigh.weighted.walks import RATES, SIGNS, SIZES, WalkSettings
+from weigh.weighted.search import (
+    RATES,
+    SIGNS,
+    SIZES,
+    SearchPath,
+    WalkSettings,
+    evaluate_start,
+    search,
+)
 
 METHODS = (
     "gain_ratio",

@@ -10,8 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from weigh.layout import asset, document, render
-from weigh.serving.app import LACKS
-from weigh.serving.limits import check_host, read_body
+from weigh.serving.app import LACKS, check_host, read_body
 from weigh.serving.rows import RefusalError
 from weigh.serving.server import bind
 from weigh.workbench.session import Session

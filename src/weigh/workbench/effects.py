@@ -14,8 +14,8 @@ from weigh.evaluation.numbers import find_bands
 from weigh.evidence import Evidence, FeatureTable
 from weigh.frames import Floats, Integers, Sample
 from weigh.metrics import Scored, auc, reliability_table
-from weigh.pages.charts import draw_reliability
 from weigh.pages.numbers import draw_calibration
+from weigh.pages.quality import draw_reliability
 
 
 @dataclass(frozen=True)

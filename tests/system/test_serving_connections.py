@@ -15,18 +15,17 @@ import pytest
 from benchmarks.load import make_request, press, read_log, running
 from tests.serving import CASE, save_people, serving
 
-from weigh.serving import Log, limits, make_app
-from weigh.serving.http import DEAD, make_door
-from weigh.serving.limits import Gate
+from weigh.serving import Log, make_app
+from weigh.serving.http import DEAD, SECONDS, ConnectionLimit, count_places, make_listener
 from weigh.serving.server import bind
 
 HEALTH = make_request("GET", "/healthz")
 SHORT = """
 import resource, sys
-from weigh.serving import limits
+from weigh.serving import app, http
 from weigh.cli import main
 resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
-limits.SECONDS = limits.BODY_SECONDS = 2.0
+http.SECONDS = app.BODY_SECONDS = 2.0
 main(sys.argv[1:])
 """
 
@@ -184,7 +183,7 @@ def test_it_serves_on_the_other_loopback_too(tmp_path, require):
 def test_a_body_over_asgi_that_does_not_arrive_is_a_408(tmp_path, monkeypatch):
     save_people(tmp_path / "model.json")
     app, sent = make_app(tmp_path / "model.json"), []
-    monkeypatch.setattr(limits, "BODY_SECONDS", 0.05)
+    monkeypatch.setattr("weigh.serving.app.BODY_SECONDS", 0.05)
 
     async def never():
         await asyncio.sleep(60)
@@ -198,11 +197,11 @@ def test_a_body_over_asgi_that_does_not_arrive_is_a_408(tmp_path, monkeypatch):
     assert (b"connection", b"close") in sent[0]["headers"]
 
 
-# ---------------------------------------------------------------- the gate alone
+# ---------------------------------------------------------------- the limit alone
 
 
 class Client:
-    """As much of a connection as the gate sees."""
+    """As much of a connection as the limit sees."""
 
     def __init__(self, asked=False, answered=False, unread=0):
         self.cycle = SimpleNamespace(response_complete=answered) if asked else None
@@ -217,43 +216,43 @@ class Client:
 
 def test_when_it_is_full_who_never_asked_leaves_then_who_was_answered_then_the_new_one():
     stream = io.StringIO()
-    gate = Gate(Log(stream), most=3)
+    limit = ConnectionLimit(Log(stream), most=3)
     busy, kept, silent = Client(asked=True), Client(asked=True, answered=True), Client()
     for client in (busy, kept, silent):
-        gate.enter(client)
+        limit.enter(client)
     for leaver in (silent, kept):
-        gate.enter(Client(asked=True))
+        limit.enter(Client(asked=True))
         assert leaver.parted
     last = Client()
-    gate.enter(last)
+    limit.enter(last)
     assert last.parted
     assert not busy.parted
-    assert len(gate.marks) == 3
+    assert len(limit.marks) == 3
     assert stream.getvalue().count('"full"') == 3
 
 
 def test_a_request_under_way_may_take_its_time_and_progress_buys_more():
-    gate_, late = Gate(Log(io.StringIO()), most=9), 10**9
+    limit, late = ConnectionLimit(Log(io.StringIO()), most=9), 10**9
     working, reading = Client(asked=True), Client(asked=True, answered=True, unread=9)
     for client in (working, reading):
-        gate_.enter(client)
-    gate_.sweep(late)
+        limit.enter(client)
+    limit.sweep(late)
     assert reading.parted
     assert not working.parted
     slow = Client(asked=True, answered=True, unread=9)
-    gate_.enter(slow)
+    limit.enter(slow)
     for step in range(9):
         slow.unread -= 1
-        gate_.sweep(late + step * 2 * limits.SECONDS)
+        limit.sweep(late + step * 2 * SECONDS)
     assert not slow.parted
-    gate_.sweep(late + 20 * limits.SECONDS)
+    limit.sweep(late + 20 * SECONDS)
     assert slow.parted
 
 
 def test_connections_leave_files_for_other_things(monkeypatch):
     for files, places in ((256, 128), (1024, 896), (100_000, 1000), (100, 50)):
         monkeypatch.setattr(resource, "getrlimit", lambda _, files=files: (files, files))
-        assert limits.count_places() == places
+        assert count_places() == places
 
 
 def test_what_happens_often_is_told_seldom_and_counted(monkeypatch):
@@ -276,7 +275,7 @@ def test_what_happens_often_is_told_seldom_and_counted(monkeypatch):
 def test_a_connection_that_is_closed_already_is_dropped_before_it_is_served():
     with bind("127.0.0.1", 0) as listener:
         address = listener.getsockname()
-        door = make_door(listener)
+        door = make_listener(listener)
         door.setblocking(False)
         for _ in range(DEAD + 10):
             socket.create_connection(address).close()
