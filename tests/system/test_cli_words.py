@@ -703,7 +703,7 @@ def test_a_name_that_only_ends_in_the_letters_of_id_names_no_rows(name, is_id):
 
 
 def test_help_lists_every_command_by_task_in_one_line_each():
-    from weigh.cli.help import TASKS
+    from weigh.cli.group import TASKS
 
     assert sorted(itertools.chain(*TASKS.values())) == sorted(main.commands)
     shown = run("--help").stdout

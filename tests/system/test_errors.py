@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import weigh
-from weigh.cli.messages import OPTIONS, tell
+from weigh.cli.group import OPTIONS, tell
 from weigh.errors import Parameter, ParameterError
 
 PEOPLE = weigh.datasets.titanic()

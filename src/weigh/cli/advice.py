@@ -10,7 +10,8 @@ from collections.abc import Iterable, Sequence
 from shlex import quote
 from typing import Any
 
-from weigh.cli.messages import hint, say
+from weigh.cli.data import count_rows
+from weigh.cli.group import hint, say
 
 FEW = 50
 """Tables with fewer rows get no advice on ids: all values may be distinct by chance."""
@@ -31,7 +32,7 @@ DATE = re.compile(
 
 def advise(model: Any, table: Any, weight: str | None) -> None:
     """Print notes on columns that look like something else than they were fitted as."""
-    rows = int(table.n_rows if hasattr(table, "n_rows") else table.num_rows)
+    rows = count_rows(table)
     _advise_classes(getattr(model, "classes_", ()))
     time = getattr(model, "time_name_", None)  # not a feature, but the time of a survival model
     parts = [part for feature in model._learnt.features for part in feature.parts]

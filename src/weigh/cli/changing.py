@@ -9,75 +9,45 @@ from typing import Any
 
 import click
 
-from weigh.cli.commands import main
-from weigh.cli.data import (
-    check_output,
-    count_rows,
-    keep_apart,
-    label_text,
-    read_with_target,
-)
-from weigh.cli.messages import hint, say, terminal_width
-from weigh.cli.options import (
-    data_argument,
-    json_option,
-    model_argument,
-    target_option,
-    weight_option,
-)
+from weigh.cli import options
+from weigh.cli.data import check_output, count_rows, label_text, read_with_target
+from weigh.cli.group import hint, main, say, terminal_width
 from weigh.progress import show_progress
 
 
 @main.command()
-@model_argument
-@data_argument
-@click.option("-o", "--output", required=True, metavar="FILE", help="The model to write (JSON).")
-@target_option
-@click.option(
-    "--features",
-    type=click.IntRange(1),
-    default=8,
-    show_default=True,
-    help="The largest number of features.",
-)
-@click.option(
+@options.model
+@options.data
+@options.output("The model to write (JSON).")
+@options.target
+@options.count("--features", least=1, default=8, help="The largest number of features.")
+@options.count(
     "--levels",
-    type=click.IntRange(2),
+    least=2,
     default=6,
-    show_default=True,
     help="The largest number of levels of a feature; missing and special codes count.",
 )
-@click.option(
+@options.count(
     "--total-levels",
-    type=click.IntRange(2),
+    least=2,
     metavar="N",
     help="The largest number of levels of all features together (default: no limit).",
 )
-@click.option(
+@options.count(
     "--pairs",
-    type=click.IntRange(0),
+    least=0,
     default=0,
-    show_default=True,
     help="The largest number of pairs of features with a table of their own.",
 )
-@click.option(
+@options.count(
     "--points",
-    type=click.IntRange(1),
+    least=1,
     metavar="N",
     help="Whole points for every level, from -N to N (default: weights).",
 )
-@weight_option
+@options.weight
 def simplify(
-    model: str,
-    data: str,
-    output: str,
-    target: str | None,
-    features: int,
-    levels: int,
-    total_levels: int | None,
-    pairs: int,
-    points: int | None,
-    weight: str | None,
+    model: str, data: str, output: str, target: str | None, weight: str | None, **budget: Any
 ) -> None:
     """Fit the best model within a budget of features and levels.
 
@@ -88,21 +58,10 @@ def simplify(
     """
     import weigh
 
-    keep_apart(output, model, data)
-    check_output(output)
+    check_output(output, model, data)
     fitted, table, target = _open(model, data, target)
     with show_progress("simplify"):
-        small = weigh.simplify(
-            fitted,
-            table,
-            target,
-            features,
-            levels,
-            total_levels,
-            pairs,
-            points,
-            sample_weight=weight,
-        )
+        small = weigh.simplify(fitted, table, target, sample_weight=weight, **budget)
     weigh.save(small, output)
     before, after = (_count(one.evidence_) for one in (fitted, small))
     say(f"{output}: {after}, of {before}")
@@ -113,33 +72,31 @@ def simplify(
             "rows. Evaluate it on other rows"
         )
         hint("weigh split writes training rows and hold-out rows to two files: give the first")
-    if points is not None:
+    if budget["points"] is not None:
         _hint_at_card(small, output)
 
 
 @main.command()
-@model_argument
-@data_argument
-@target_option
-@click.option(
+@options.model
+@options.data
+@options.target
+@options.count(
     "--features",
-    type=click.IntRange(1),
+    least=1,
     multiple=True,
     metavar="N",
     help="A number of features to try (repeatable; default: 1, 2, 3, 4, 6, 8 and so on).",
 )
-@click.option(
+@options.count(
     "--levels",
-    type=click.IntRange(2),
+    least=2,
     multiple=True,
     metavar="N",
     help="A number of levels of a feature to try (repeatable; default: 2, 3, 4 and 6).",
 )
-@click.option(
-    "--folds", type=click.IntRange(2), default=5, show_default=True, help="The number of folds."
-)
-@weight_option
-@json_option
+@options.count("--folds", least=2, default=5, help="The number of folds.")
+@options.weight
+@options.as_json
 def price(
     model: str,
     data: str,
@@ -205,15 +162,13 @@ def _count(evidence: Any) -> str:
     return f"{len(names)} features and {levels} levels"
 
 
-output_option = click.option(
-    "-o", "--output", required=True, metavar="FILE", help="Where to write the new model."
-)
+new_model = options.output("Where to write the new model.")
 
 
 @main.command("set-prior")
-@model_argument
+@options.model
 @click.argument("rate", type=click.FloatRange(0, 1, min_open=True, max_open=True))
-@output_option
+@new_model
 def set_prior(model: str, rate: float, output: str) -> None:
     """Set the base rate of a model.
 
@@ -237,18 +192,17 @@ def set_prior(model: str, rate: float, output: str) -> None:
 
 
 @main.command()
-@model_argument
-@data_argument
-@target_option
-@weight_option
-@click.option(
+@options.model
+@options.data
+@options.target
+@options.weight
+@options.choice(
     "--method",
-    type=click.Choice(["spline", "sigmoid", "temperature", "isotonic"]),
+    among=["spline", "sigmoid", "temperature", "isotonic"],
     default="sigmoid",
-    show_default=True,
     help="Curve from old totals to new ones; sigmoid is a straight line and needs fewest rows.",
 )
-@output_option
+@new_model
 def recalibrate(
     model: str, data: str, target: str | None, weight: str | None, method: str, output: str
 ) -> None:
@@ -260,12 +214,10 @@ def recalibrate(
     """
     from weigh import RecalibratedClassifier
     from weigh.layout import count_of
-    from weigh.store import load_model, save
+    from weigh.store import save
 
-    keep_apart(output, model, data)
-    check_output(output)
-    fitted = load_model(model)
-    table, target = read_with_target(fitted, data, target)
+    check_output(output, model, data)
+    fitted, table, target = _open(model, data, target)
     mended = RecalibratedClassifier(fitted, method=method, cv="prefit")
     mended.fit(table, target, sample_weight=weight)
     save(mended, output)
@@ -274,17 +226,17 @@ def recalibrate(
 
 
 @main.command()
-@model_argument
-@data_argument
-@target_option
-@weight_option
+@options.model
+@options.data
+@options.target
+@options.weight
 @click.option(
     "--half-life",
     type=click.FloatRange(0, min_open=True),
     metavar="ROWS",
     help="Old rows lose half their weight for each ROWS new ones (default: they lose none).",
 )
-@output_option
+@new_model
 def update(
     model: str,
     data: str,
@@ -302,8 +254,7 @@ def update(
     """
     import weigh
 
-    keep_apart(output, model, data)
-    check_output(output)
+    check_output(output, model, data)
     fitted = _load(model)
     table, target = read_with_target(fitted, data, target)
     new = weigh.update(fitted, table, target, sample_weight=weight, half_life=half_life)
@@ -313,7 +264,7 @@ def update(
 
 @main.command()
 @click.argument("models", nargs=-1, required=True, metavar="MODEL...")
-@output_option
+@new_model
 def merge(models: tuple[str, ...], output: str) -> None:
     """Merge models of different rows into the model of all rows.
 
@@ -325,8 +276,7 @@ def merge(models: tuple[str, ...], output: str) -> None:
     from weigh.layout import count_of
     from weigh.store import save
 
-    keep_apart(output, *models)
-    check_output(output)
+    check_output(output, *models)
     first, *others = [_load(model) for model in models]
     if not hasattr(first, "merge"):
         raise ValueError(

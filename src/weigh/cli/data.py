@@ -12,8 +12,7 @@ from typing import Any
 
 import click
 
-from weigh.cli.help import Process
-from weigh.cli.messages import say
+from weigh.cli.group import Process, say
 from weigh.cli.options import dialect_of_command
 
 
@@ -59,8 +58,9 @@ def keep_apart(output: str, *inputs: str) -> None:
     refuse_inputs(output, [file for given in inputs for file in list_files(given)])
 
 
-def check_output(output: str) -> None:
-    """Raise an error for a file that cannot be written, before any work is done."""
+def check_output(output: str, *inputs: str) -> None:
+    """Raise an error for an output that is an input or cannot be written, before any work."""
+    keep_apart(output, *inputs)
     if output == "-":
         return
     from weigh.writing import refuse_unwritable
@@ -363,7 +363,12 @@ def tell_class(model: Any, text: str | None, cost: tuple[float, float]) -> Any:
 
 
 def take_row(table: Any, row: int) -> Any:
-    """One row of a table or a scan."""
+    """One row of a table or a scan; an error if there is no such row."""
     import numpy as np
 
+    last = count_rows(table) - 1
+    if not 0 <= row <= last:
+        raise click.BadParameter(
+            f"row {row} does not exist; rows are numbered from 0 to {last}", param_hint="--row"
+        )
     return table.rows(np.array([row])) if hasattr(table, "batches") else table.slice(row, 1)

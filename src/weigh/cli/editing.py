@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from weigh.cli.commands import main
+from weigh.cli import options
 from weigh.cli.data import (
     check_output,
     find_class,
@@ -20,8 +20,7 @@ from weigh.cli.data import (
     read_like,
     read_with_target,
 )
-from weigh.cli.messages import hint, say
-from weigh.cli.options import data_argument, model_argument, target_option
+from weigh.cli.group import hint, main, say
 
 if TYPE_CHECKING:
     from weigh.workbench import Session
@@ -62,26 +61,24 @@ def _tell_end(session: Session) -> str:
 
 
 @main.command()
-@model_argument
-@data_argument
+@options.model
+@options.data
 @click.option(
     "-o",
     "--output",
     metavar="FILE",
     help="Where to write the edited model (default: model-edited.json beside model.json).",
 )
-@target_option
+@options.target
 @click.option(
     "--train",
     metavar="DATA",
     help="Training rows, for refits and for counts after a cut point moves (default: DATA).",
 )
 @click.option("--by", metavar="COL", help="Show the effect on each group of this column.")
-@click.option(
+@options.share(
     "--cut-off",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
     default=0.5,
-    show_default=True,
     metavar="P",
     help="Probability above which a row counts as positive; the page shows the share of such rows.",
 )

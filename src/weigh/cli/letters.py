@@ -7,9 +7,8 @@ from typing import Any
 
 import click
 
-from weigh.cli.commands import main
+from weigh.cli import options
 from weigh.cli.data import (
-    count_rows,
     find_class,
     is_card,
     keep_apart,
@@ -17,8 +16,7 @@ from weigh.cli.data import (
     read_like,
     take_row,
 )
-from weigh.cli.messages import say, terminal_width
-from weigh.cli.options import class_option, data_argument, json_option, model_argument
+from weigh.cli.group import main, say, terminal_width
 
 texts_option = click.option(
     "--texts",
@@ -37,8 +35,8 @@ row_option = click.option("--row", default=0, show_default=True, help="Which row
 
 
 @main.command()
-@model_argument
-@data_argument
+@options.model
+@options.data
 @row_option
 @may_change_option
 @click.option(
@@ -48,15 +46,9 @@ row_option = click.option("--row", default=0, show_default=True, help="Which row
     help="Lowest accepted probability of the positive class, or lowest accepted score of a "
     "scorecard (default: even odds).",
 )
-@class_option
-@click.option(
-    "-n",
-    default=3,
-    show_default=True,
-    type=click.IntRange(1),
-    help="Maximum number of changes to list.",
-)
-@json_option
+@options.pos_label
+@options.count("-n", least=1, default=3, help="Maximum number of changes to list.")
+@options.as_json
 def levers(
     model: str,
     data: str,
@@ -74,7 +66,7 @@ def levers(
     import weigh
 
     fitted = read_any(model)
-    case = _case(fitted, data, row)
+    case = take_row(read_like(fitted, data), row)
     chosen = {"cut_off": cut_off, "pos_label": find_class(fitted, pos_label), "n": n}
     found = weigh.levers(fitted, case, _read_changes(may_change, fitted), **chosen)
     if as_json:
@@ -85,7 +77,7 @@ def levers(
 
 @main.command()
 @click.argument("card", metavar="CARD")
-@data_argument
+@options.data
 @row_option
 @click.option(
     "--cut-off",
@@ -94,9 +86,7 @@ def levers(
     metavar="SCORE",
     help="The lowest score that is accepted (a score, not a probability).",
 )
-@click.option(
-    "--reasons", default=4, show_default=True, type=click.IntRange(1), help="Number of reasons."
-)
+@options.count("--reasons", least=1, default=4, help="Number of reasons.")
 @may_change_option
 @texts_option
 @click.option("-o", "--output", default="-", metavar="FILE", help="Text, or HTML (.html).")
@@ -130,7 +120,7 @@ def letter(
     changes = _read_changes(may_change, fitted) if may_change else None
     given = read_texts(texts, parts=True)
     worded = fitted.with_texts(given.pop("texts", None), given.pop("level_texts", None))
-    case = _case(fitted, data, row)
+    case = take_row(read_like(fitted, data), row)
     made = worded.letter(case, cut_off, n=reasons, may_change=changes, **given.pop("letter", {}))
     if changes and not made.changes:
         names = ", ".join(map(repr, changes))
@@ -184,17 +174,6 @@ def _is_part(item: tuple[str, Any]) -> bool:
     lines = text if name == "closing" and isinstance(text, list) else [text]
     right = isinstance(text, list) == (name == "closing")
     return name in LETTER and right and all(isinstance(line, str) for line in lines)
-
-
-def _case(model: Any, data: str, row: int) -> Any:
-    """Read one row of a file; an error if there is no such row."""
-    table = read_like(model, data)
-    last = count_rows(table) - 1
-    if not 0 <= row <= last:
-        raise click.BadParameter(
-            f"row {row} does not exist; rows are numbered from 0 to {last}", param_hint="--row"
-        )
-    return take_row(table, row)
 
 
 def _read_changes(given: tuple[str, ...], model: Any) -> dict[str, str]:

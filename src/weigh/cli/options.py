@@ -43,6 +43,37 @@ class Smoothing(ParamType):
         return self.fail(f"{value!r} is neither a number of at least 0 nor 1/n", param, ctx)
 
 
+def _with_default(given: dict[str, Any]) -> dict[str, Any]:
+    """The settings of an option, whose help shows the default if there is one."""
+    return given | ({"show_default": True} if "default" in given else {})
+
+
+def count(*names: str, least: int, **more: Any) -> Any:
+    """An option for a whole number of at least `least`."""
+    return click.option(*names, type=click.IntRange(least), **_with_default(more))
+
+
+def number(*names: str, **more: Any) -> Any:
+    """An option for a number."""
+    return click.option(*names, type=float, **_with_default(more))
+
+
+def share(*names: str, **more: Any) -> Any:
+    """An option for a number between 0 and 1."""
+    between = click.FloatRange(0, 1, min_open=True, max_open=True)
+    return click.option(*names, type=between, **_with_default(more))
+
+
+def choice(*names: str, among: list[str], **more: Any) -> Any:
+    """An option for one of several words."""
+    return click.option(*names, type=click.Choice(among), **_with_default(more))
+
+
+def output(text: str) -> Any:
+    """The required option -o, with its help."""
+    return click.option("-o", "--output", required=True, metavar="FILE", help=text)
+
+
 PYTHON = {"None": None, "True": True, "False": False}
 BINS, SMOOTHING = Bins(), Smoothing()
 DIALECT = "weigh.dialect"
@@ -53,7 +84,7 @@ def _note(ctx: click.Context, param: click.Parameter, value: Any) -> None:
     ctx.meta.setdefault(DIALECT, {})[param.name] = "\t" if value in ("\\t", "tab") else value
 
 
-def reading_options(command: Any) -> Any:
+def reading(command: Any) -> Any:
     """Add the options for the format of text files."""
     told: dict[str, Any] = {"expose_value": False, "callback": _note}
     for option in (
@@ -100,52 +131,50 @@ def read_times(given: str | None) -> list[float] | None:
         raise click.BadParameter(f"{given!r} is no list of numbers such as 365,730") from None
 
 
-def data_argument(command: Any) -> Any:
+def data(command: Any) -> Any:
     """Add the argument DATA and the options for the format of text files."""
-    return click.argument("data", metavar="DATA")(reading_options(command))
+    return click.argument("data", metavar="DATA")(reading(command))
 
 
-model_argument = click.argument("model", metavar="MODEL")
-weight_option = click.option("--weight", metavar="COL", help="Column of row weights.")
-exposure_option = click.option(
+model = click.argument("model", metavar="MODEL")
+weight = click.option("--weight", metavar="COL", help="Column of row weights.")
+exposure = click.option(
     "--exposure",
     metavar="COL",
     help="Exposure for a regression with a log link: a column or a number. Estimates are "
     "multiplied by it (default: the exposure of the fit).",
 )
-drop_option = click.option(
+drop = click.option(
     "--drop", multiple=True, metavar="COL", help="A column to leave out (repeatable)."
 )
-categorical_option = click.option(
+categorical = click.option(
     "--categorical", multiple=True, metavar="COL", help="A column of categories (repeatable)."
 )
-max_levels_option = click.option(
+max_levels = count(
     "--max-levels",
-    type=click.IntRange(min=1),
+    least=1,
     metavar="N",
     help="Keep the N most frequent levels of each column and join the others.",
 )
-target_option = click.option(
-    "--target", metavar="COL", help="Column of the true classes or numbers."
-)
-event_option = click.option(
+target = click.option("--target", metavar="COL", help="Column of the true classes or numbers.")
+event = click.option(
     "--event",
     metavar="COL",
     help="Survival: column with 1 or yes if the event happened, else 0 or no.",
 )
-duration_option = click.option(
+duration = click.option(
     "--duration",
     metavar="COL",
     help="Survival: column with the time to the event or to the end of observation.",
 )
-times_option = click.option(
+times = click.option(
     "--times",
     metavar="T,T",
     callback=lambda ctx, param, given: read_times(given),
     help="Survival: times at which to give probabilities, such as 365,730.",
 )
-by_option = click.option("--by", metavar="COL", help="Also measure each group of this column.")
-cost_option = click.option(
+by = click.option("--by", metavar="COL", help="Also measure each group of this column.")
+cost = click.option(
     "--cost",
     nargs=2,
     type=float,
@@ -153,37 +182,36 @@ cost_option = click.option(
     metavar="FP FN",
     help="Cost of a false positive and of a false negative (default: 1 1).",
 )
-class_option = click.option(
+pos_label = click.option(
     "--pos-label",
     "pos_label",
     metavar="CLASS",
     help="The positive class (default: the second of two).",
 )
-labels_option = click.option(
+labels = click.option(
     "--labels",
     metavar="FILE",
     help="JSON file with the names to show for columns, levels, classes and outcomes.",
 )
-adverse_option = click.option(
+adverse = click.option(
     "--adverse", metavar="CLASS", help="The bad class, shown in red (default: none)."
 )
-profit_option = click.option(
+profit = click.option(
     "--profit",
     nargs=2,
     type=float,
     metavar="GOOD BAD",
     help="Scorecards: profit of an approved good case and of a bad one, such as 100 -900.",
 )
-score_option = click.option(
+score_cut_off = click.option(
     "--cut-off",
     type=float,
     metavar="SCORE",
     help="Scorecards: lowest approved score. Compares the approval rates of the groups of --by.",
 )
 HOLDOUT = (
-    click.option(
+    share(
         "--holdout",
-        type=click.FloatRange(0, 1, min_open=True, max_open=True),
         metavar="SHARE",
         help="Share of the rows to hold out, such as 0.3; each class gives the same share.",
     ),
@@ -198,10 +226,10 @@ HOLDOUT = (
         help="Hold out the latest rows by this column. It is not used as a feature.",
     ),
 )
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
-def holdout_options(command: Any) -> Any:
+def holdout(command: Any) -> Any:
     """Add the options for hold-out rows."""
     for option in reversed(HOLDOUT):
         command = option(command)

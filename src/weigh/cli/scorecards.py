@@ -1,14 +1,15 @@
-"""The command that makes a scorecard. It imports what it needs when it runs."""
+"""The commands screen and scorecard. Each imports what it needs when it runs."""
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import click
 
+from weigh.cli import options
 from weigh.cli.advice import advise_alike, advise_ids, advise_leaks
 from weigh.cli.classing import classing_options, name_once, take_classing
-from weigh.cli.commands import main
 from weigh.cli.data import (
     find_class,
     is_card,
@@ -19,52 +20,123 @@ from weigh.cli.data import (
     read_any,
     read_table,
 )
+from weigh.cli.group import hint, main, say, terminal_width
 from weigh.cli.letters import read_texts, texts_option
-from weigh.cli.messages import hint, say
-from weigh.cli.options import (
-    categorical_option,
-    drop_option,
-    reading_options,
-    weight_option,
-)
 from weigh.cli.training import trace
 from weigh.progress import show_progress
 
 
 @main.command()
+@options.data
+@click.option("--target", required=True, metavar="COL", help="The column to predict, two classes.")
+@click.option(
+    "--pos-label",
+    metavar="CLASS",
+    help="The class that positive WoE favours (default: the second in sorted order).",
+)
+@click.option(
+    "--time", metavar="COL", help="Column of times: adds the PSI of the later half of the rows."
+)
+@click.option(
+    "--adverse", metavar="CLASS", help="The bad class; positive WoE then favours the other one."
+)
+@click.option(
+    "--bins",
+    type=options.BINS,
+    metavar="mdl|fine|optimal|N|MODEL",
+    default="mdl",
+    show_default=True,
+    help="Binning of numeric columns, as in weigh fit.",
+)
+@classing_options
+@options.number("--min-iv", default=0.02, help="Leave out columns with a lower IV.")
+@options.number(
+    "--max-missing", default=0.95, help="Leave out columns with a larger share of missing values."
+)
+@options.number(
+    "--max-largest",
+    default=0.99,
+    help="Leave out columns with a larger share of rows in one level.",
+)
+@options.number(
+    "--max-correlation",
+    default=0.9,
+    help="Leave out columns whose WoE correlates more with a column of larger IV.",
+)
+@options.number(
+    "--max-stability", default=0.25, help="With --time: leave out columns with a larger PSI."
+)
+@options.drop
+@options.categorical
+@click.option("-o", "--output", metavar="FILE", help="Also write the table (.csv or .parquet).")
+@options.as_json
+def screen(
+    data: str,
+    target: str,
+    pos_label: str | None,
+    adverse: str | None,
+    time: str | None,
+    drop: tuple[str, ...],
+    categorical: tuple[str, ...],
+    output: str | None,
+    as_json: bool,
+    **more: Any,
+) -> None:
+    """Describe each column before a fit: IV, missing, correlation.
+
+    Prints one line per column, sorted by information value, and the reason if a column should be
+    left out. Dates are always left out; the line says what to use instead.
+
+    Example: weigh screen loans.csv --target class --adverse bad -o columns.csv
+    """
+    import weigh
+    from weigh.frames import write_file
+
+    if output is not None:
+        keep_apart(output, data)
+    table = read_table(data, categorical, drop)
+    about = {"pos_label": pos_label, "adverse": adverse}
+    for name, text in about.items():
+        if text is not None:
+            option = f"--{name.replace('_', '-')}"
+            about[name] = pick_class(list_classes(table, target), text, option, target)
+    levels = take_classing(more, table, {target, time})
+    found = weigh.screen(table, target, time=time, **about, **levels)
+    chosen = found.select(**more)
+    advise_leaks(table, target, {time, *found.unread})
+    advise_ids(table, {target, time, *found.unread})
+    if output is not None:
+        write_file(found.to_frame(), output)
+        say(f"Table: {output}")
+    if as_json:
+        told = {**found.to_dict(), "kept": [*chosen.kept], "left_out": chosen.left_out}
+        click.echo(json.dumps(told, ensure_ascii=False, allow_nan=False))
+        return
+    click.echo(found.to_text(terminal_width()))
+    click.echo(f"\nKept: {', '.join(chosen.kept) or 'none'}")
+    for name, why in chosen.left_out.items():
+        click.echo(f"Left out: {name} ({why})")
+
+
+@main.command()
 @click.argument("source", metavar="DATA|MODEL")
-@reading_options
-@click.option("-o", "--output", required=True, metavar="FILE", help="The card to write (JSON).")
+@options.reading
+@options.output("The card to write (JSON).")
 @click.option("--target", metavar="COL", help="The column to predict (needed with DATA).")
 @click.option(
     "--adverse", required=True, metavar="CLASS", help="The bad class, which gets low scores."
 )
-@click.option(
-    "--points-to-double",
-    type=float,
-    default=20.0,
-    show_default=True,
-    help="Points that double the odds.",
-)
-@click.option(
-    "--base-score",
-    type=float,
-    default=600.0,
-    show_default=True,
-    help="The score at which the odds are --base-odds.",
-)
-@click.option(
+@options.number("--points-to-double", default=20.0, help="Points that double the odds.")
+@options.number("--base-score", default=600.0, help="The score at which the odds are --base-odds.")
+@options.number(
     "--base-odds",
-    type=float,
     default=50.0,
-    show_default=True,
     help="Odds of the good class (the one that is not --adverse) at --base-score.",
 )
-@click.option(
+@options.count(
     "--levels",
-    type=click.IntRange(3),
+    least=3,
     default=6,
-    show_default=True,
     help="Maximum number of bins or categories of a feature (with DATA).",
 )
 @click.option(
@@ -84,25 +156,23 @@ from weigh.progress import show_progress
     metavar="COL up|down|free",
     help="Direction of the points as a column rises (default: chosen from the data; with DATA).",
 )
-@click.option(
+@options.choice(
     "--base",
-    type=click.Choice(["separate", "spread", "lowest"]),
+    among=["separate", "spread", "lowest"],
     default="separate",
-    show_default=True,
     help="Print base points separately, spread over the features, or so that the lowest level of "
     "each feature has 0 points.",
 )
-@click.option(
+@options.choice(
     "--woe",
-    type=click.Choice(["good", "bad"]),
+    among=["good", "bad"],
     default="good",
-    show_default=True,
     help="The class for which the printed WoE is positive.",
 )
 @texts_option
-@weight_option
-@drop_option
-@categorical_option
+@options.weight
+@options.drop
+@options.categorical
 def scorecard(
     source: str,
     output: str,

@@ -4,32 +4,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import click
 
-from weigh.cli.commands import main
+from weigh.cli import options
 from weigh.cli.data import (
     check_column,
     column_names,
-    count_rows,
     find_class,
+    is_card,
     keep_apart,
     read_labels,
     read_like,
     read_scorer,
+    read_table_of,
     take_row,
 )
-from weigh.cli.messages import say, terminal_width
-from weigh.cli.options import (
-    class_option,
-    data_argument,
-    exposure_option,
-    json_option,
-    labels_option,
-    model_argument,
-    times_option,
-)
+from weigh.cli.group import main, say, say_class, terminal_width
 from weigh.cli.training import read_exposure
 from weigh.progress import show_progress
 
@@ -43,12 +36,63 @@ spreadsheet_option = click.option(
 
 
 @main.command()
-@model_argument
-@data_argument
+@options.model
+@click.option("--feature", metavar="NAME", help="Show one feature only.")
+@click.option("--all", "every", is_flag=True, help="Print every bin, level and table.")
+@click.option("--about", is_flag=True, help="Print where the model comes from instead.")
+@options.as_json
+def show(model: str, feature: str | None, every: bool, about: bool, as_json: bool) -> None:
+    """Print the weights of a model, a scorecard or a tree.
+
+    Example: weigh show model.json
+
+    Example: weigh show model.json --about
+    """
+    if about:
+        if feature is not None or every:
+            raise click.UsageError("--about prints no tables: leave out --feature and --all")
+        _show_about(model, as_json)
+        return
+    from weigh.evidence import Evidence
+    from weigh.store import load_learnt
+
+    shown = read_table_of(model)
+    if feature is not None:
+        if not isinstance(shown, Evidence):
+            kind = "a scorecard is shown whole" if is_card(shown) else "this model has no tables"
+            raise ValueError(f"--feature picks one table, and {kind}; leave it out")
+        shown = replace(shown, tables=(shown[shown.own_name(feature)],))
+    if as_json:
+        from weigh.scoring import json_rows
+
+        click.echo(json.dumps(json_rows(shown.to_frame()), ensure_ascii=False))
+    else:
+        rows = {"max_rows": None} if every and isinstance(shown, Evidence) else {}
+        click.echo(shown.to_text(terminal_width(), **rows))
+        own = shown if is_card(shown) else load_learnt(model)
+        say_class(own if hasattr(own, "read_off") else shown)
+
+
+def _show_about(path: str, as_json: bool) -> None:
+    """Print the learner, its parameters and the provenance of a model file."""
+    from weigh.store import describe
+
+    told = describe(path)
+    if as_json:
+        click.echo(json.dumps(told, ensure_ascii=False))
+        return
+    width = max(map(len, told))
+    for name, text in told.items():
+        click.echo(f"{name:<{width}}  {text}")
+
+
+@main.command()
+@options.model
+@options.data
 @click.option("-o", "--output", default="-", metavar="FILE", help="CSV, TSV or Parquet to write.")
 @click.option("--keep", multiple=True, metavar="COL", help="A column to copy (repeatable).")
-@exposure_option
-@times_option
+@options.exposure
+@options.times
 @spreadsheet_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per row.")
 def score(
@@ -87,27 +131,32 @@ def score(
     parts = score_parts(fitted, table, kept, given=with_times(fitted, given, times))
     with show_progress("scoring"):
         n_rows = write_lines(parts, output) if as_json else write_scores(parts, output, spreadsheet)
+    _say_rows(n_rows, output)
+
+
+def _say_rows(n_rows: int, output: str) -> None:
+    """Print how many rows were written to a file."""
     if output != "-":
         say(f"{n_rows:,} row{'s' * (n_rows != 1)}: {output}")
 
 
 @main.command()
-@model_argument
-@data_argument
+@options.model
+@options.data
 @click.option("--row", default=0, show_default=True, help="Which row; the first is 0.")
-@class_option
+@options.pos_label
 @click.option(
     "--against", metavar="CLASS", help="The class to compare with, for more than two classes."
 )
-@click.option(
+@options.count(
     "--reasons",
-    type=click.IntRange(1),
+    least=1,
     metavar="N",
     help="Write the N features with the largest weights of every row, as columns.",
 )
-@click.option(
+@options.choice(
     "--only",
-    type=click.Choice(["for", "against"]),
+    among=["for", "against"],
     help="With --reasons: only weights for the class, or only weights against it.",
 )
 @click.option(
@@ -124,8 +173,8 @@ def score(
     "then.",
 )
 @spreadsheet_option
-@labels_option
-@json_option
+@options.labels
+@options.as_json
 def explain(
     model: str,
     data: str,
@@ -168,11 +217,6 @@ def explain(
         return
     if keep or only or spreadsheet or output != "-":
         raise click.UsageError("--only, --keep, --spreadsheet and -o need --reasons N")
-    last = count_rows(table) - 1
-    if not 0 <= row <= last:
-        raise click.BadParameter(
-            f"row {row} does not exist; rows are numbered from 0 to {last}", param_hint="--row"
-        )
     case = take_row(table, row)
     if time is None:
         page = _explain_row(fitted, case, pos_label, against, read_labels(labels))
@@ -194,12 +238,7 @@ def _check_time(model: Any, time: float | None, reasons: int | None, labels: str
 
 
 def write_reasons(
-    model: Any,
-    table: Any,
-    columns: Columns,
-    keep: tuple[str, ...],
-    output: str,
-    spreadsheet: bool,
+    model: Any, table: Any, columns: Columns, keep: tuple[str, ...], output: str, spreadsheet: bool
 ) -> None:
     """Write the features with the largest weights of every row, as a table."""
     from weigh.scoring import score_parts, write_scores
@@ -207,8 +246,7 @@ def write_reasons(
     kept = tuple(check_column(table, name) for name in keep)
     with show_progress("explaining"):
         n_rows = write_scores(score_parts(model, table, kept, columns), output, spreadsheet)
-    if output != "-":
-        say(f"{n_rows:,} row{'s' * (n_rows != 1)}: {output}")
+    _say_rows(n_rows, output)
 
 
 def _reason_columns(model: Any, n: int, pos_label: str | None, only: str | None) -> Columns:

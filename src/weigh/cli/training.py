@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from weigh.cli.data import check_column, count_rows, list_files
-from weigh.cli.messages import MOST_CLASSES, hint, say
+from weigh.cli.group import MOST_CLASSES, hint, say
 from weigh.cli.options import read_parameters
 
 REGRESSOR = "-regressor"

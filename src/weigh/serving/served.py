@@ -25,15 +25,7 @@ from weigh.pages import calculator
 from weigh.serving import contract
 from weigh.serving.contract import example_row
 from weigh.serving.records import Log, Traffic
-from weigh.serving.rows import (
-    NOTHING,
-    Asked,
-    RefusalError,
-    Wish,
-    check_row,
-    fill_row,
-    find_class,
-)
+from weigh.serving.rows import NOTHING, Asked, RefusalError, Wish, check_row, fill_row, find_class
 from weigh.store import load, to_json, version_of
 
 HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}

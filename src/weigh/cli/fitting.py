@@ -1,49 +1,30 @@
-"""The main commands: fit, show and demo. Each imports what it needs when it runs."""
+"""The commands that fit and compare models. Each imports what it needs when it runs."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
+from shlex import quote
 from typing import Any
 
 import click
 
+from weigh.cli import options
 from weigh.cli.advice import advise, advise_leaks
 from weigh.cli.classing import classing_options, is_model_file, take_classing
 from weigh.cli.data import (
     check_output,
+    column_names,
     count_rows,
-    is_card,
-    keep_apart,
+    open_data,
     read_table,
-    read_table_of,
     without_columns,
 )
-from weigh.cli.help import Group
-from weigh.cli.messages import (
-    hint,
-    say,
-    say_class,
-    terminal_width,
-)
-from weigh.cli.options import (
-    BINS,
-    SMOOTHING,
-    categorical_option,
-    data_argument,
-    drop_option,
-    duration_option,
-    event_option,
-    exposure_option,
-    holdout_options,
-    json_option,
-    max_levels_option,
-    model_argument,
-    weight_option,
-)
+from weigh.cli.group import MOST_CLASSES, hint, main, print_found, say, say_class, terminal_width
+from weigh.cli.options import read_parameter
 from weigh.cli.training import (
     check_survival,
     choose_learner,
+    count_numbers,
     hold_out,
     judge,
     keep_passes,
@@ -53,17 +34,6 @@ from weigh.cli.training import (
     trace,
 )
 from weigh.progress import show_progress
-
-
-@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="weigh")
-def main() -> None:
-    """Probability models that people can read.
-
-    A model is a prior and a table of weights of evidence; a prediction is a balance sheet.
-
-    Start with: weigh demo
-    """
 
 
 @main.command()
@@ -95,14 +65,14 @@ def demo(save: str | None) -> None:
 
 
 @main.command()
-@data_argument
+@options.data
 @click.option("--target", metavar="COL", help="The column to predict.")
-@event_option
-@duration_option
+@options.event
+@options.duration
 @click.option(
     "--entry", metavar="COL", help="Survival: column of the time from which rows were observed."
 )
-@click.option("-o", "--output", required=True, metavar="FILE", help="Where to write the model.")
+@options.output("Where to write the model.")
 @click.option(
     "--learner",
     default="educated",
@@ -110,21 +80,20 @@ def demo(save: str | None) -> None:
     help="educated, evidence, adjusted, weighted, boosted, perplexed or c44; for numbers "
     "educated-regressor or boosted-regressor.",
 )
-@click.option(
+@options.choice(
     "--task",
-    type=click.Choice(["auto", "classification", "regression"]),
+    among=["auto", "classification", "regression"],
     default="auto",
-    show_default=True,
     help="Kind of the target. auto: numbers with more than 20 distinct values are a regression "
     "(learner educated only).",
 )
-@weight_option
-@exposure_option
-@drop_option
-@categorical_option
+@options.weight
+@options.exposure
+@options.drop
+@options.categorical
 @click.option(
     "--bins",
-    type=BINS,
+    type=options.BINS,
     metavar="mdl|fine|optimal|N|MODEL",
     help="Binning of numeric columns. mdl: supervised; fine: many bins; optimal: largest "
     "information value; N: quantile bins; MODEL: cut points of a model file (default: the "
@@ -133,17 +102,17 @@ def demo(save: str | None) -> None:
 @classing_options
 @click.option(
     "--smoothing",
-    type=SMOOTHING,
+    type=options.SMOOTHING,
     metavar="S|1/n",
     default=1.0,
     help="Pseudo-count added to each level (default: 1).",
 )
-@click.option(
+@options.choice(
     "--missing",
-    type=click.Choice(["level", "skip"]),
+    among=["level", "skip"],
     help="Missing values: a level of their own, or no evidence (default: the learner's).",
 )
-@max_levels_option
+@options.max_levels
 @click.option(
     "--cross",
     "crosses",
@@ -152,9 +121,9 @@ def demo(save: str | None) -> None:
     metavar="COL COL",
     help="Treat two columns as one feature (repeatable).",
 )
-@click.option(
+@options.choice(
     "--recalibrate",
-    type=click.Choice(["spline", "sigmoid", "temperature", "isotonic"]),
+    among=["spline", "sigmoid", "temperature", "isotonic"],
     help="Recalibrate probabilities by cross-validation.",
 )
 @click.option(
@@ -169,7 +138,7 @@ def demo(save: str | None) -> None:
     metavar="DIR",
     help="Folder for intermediate results: after an interruption the same command continues.",
 )
-@holdout_options
+@options.holdout
 @click.option(
     "--summary",
     is_flag=True,
@@ -233,8 +202,7 @@ def fit(
     if learner not in learners():
         raise click.UsageError(f"--learner must be one of {', '.join(learners())}, not {learner!r}")
     shared = parameters["bins"]
-    keep_apart(output, data, *([shared] if is_model_file(shared) else []))
-    check_output(output)
+    check_output(output, data, *([shared] if is_model_file(shared) else []))
     if summary and output == "-":
         raise click.UsageError("--summary writes a file beside the model: give -o FILE")
     y = read_outcome(target, event, duration, entry)
@@ -295,51 +263,155 @@ def _say_fitted(model: Any, table: Any, output: str) -> None:
 
 
 @main.command()
-@model_argument
-@click.option("--feature", metavar="NAME", help="Show one feature only.")
-@click.option("--all", "every", is_flag=True, help="Print every bin, level and table.")
-@click.option("--about", is_flag=True, help="Print where the model comes from instead.")
-@json_option
-def show(model: str, feature: str | None, every: bool, about: bool, as_json: bool) -> None:
-    """Print the weights of a model, a scorecard or a tree.
+@options.data
+@click.option("--target", required=True, metavar="COL", help="The column to predict.")
+@click.option(
+    "--learner",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="Learner to compare (repeatable; default: all classifiers, or all regressors if the "
+    "target is a number with more than 20 values).",
+)
+@click.option(
+    "--set",
+    "own",
+    multiple=True,
+    metavar="LEARNER.NAME=VALUE",
+    help="Set a parameter of one learner (repeatable).",
+)
+@options.count("--folds", least=2, default=5, help="The number of folds.")
+@options.weight
+@options.exposure
+@options.drop
+@options.categorical
+@options.as_json
+def compare(
+    data: str,
+    target: str,
+    names: tuple[str, ...],
+    own: tuple[str, ...],
+    folds: int,
+    weight: str | None,
+    exposure: str | None,
+    drop: tuple[str, ...],
+    categorical: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Compare learners by cross-validation and recommend one.
 
-    Example: weigh show model.json
+    Example: weigh compare people.csv --target Survived --learner evidence --learner adjusted
 
-    Example: weigh show model.json --about
+    Example: weigh compare people.csv --target Survived --set adjusted.cv=10
+
+    Example: weigh compare homes.csv --target price --learner educated-regressor --learner
+    boosted-regressor
     """
-    if about:
-        if feature is not None or every:
-            raise click.UsageError("--about prints no tables: leave out --feature and --all")
-        _show_about(model, as_json)
-        return
-    from weigh.evidence import Evidence
-    from weigh.store import load_learnt
+    import weigh
+    from weigh.comparison.run import by_name, family
 
-    shown = read_table_of(model)
-    if feature is not None:
-        if not isinstance(shown, Evidence):
-            kind = "a scorecard is shown whole" if is_card(shown) else "this model has no tables"
-            raise ValueError(f"--feature picks one table, and {kind}; leave it out")
-        shown = replace(shown, tables=(shown[shown.own_name(feature)],))
-    if as_json:
-        from weigh.scoring import json_rows
+    known = by_name()
+    for name in names:
+        if name not in known:
+            raise click.UsageError(f"--learner must be one of {', '.join(known)}, not {name!r}")
+    table = read_table(data, categorical, drop)
+    compared = names or tuple(short for short, name in known.items() if name in family())
+    if count_numbers(table, target) > MOST_CLASSES:
+        compared = _as_regressors(names)
+        if compared != names:
+            told = f"{target!r} is a number with more than {MOST_CLASSES} values"
+            say(f"{told}: regressors are compared")
+    given: dict[str, Any] = {"sample_weight": weight, "exposure": exposure}
+    found = weigh.compare(table, target, _set(compared, own), cv=folds, **given)
+    print_found(found, as_json)
+    short = next((short for short, name in known.items() if name == found.choice), None)
+    chosen = None if short is None else _options(short, own)
+    if chosen is not None:
+        words = f"weigh fit {quote(data)} --target {quote(target)}"
+        asked = [
+            ("--weight", (weight,)),
+            ("--exposure", (exposure,)),
+            ("--drop", drop),
+            ("--categorical", categorical),
+        ]
+        for option, columns in asked:
+            words += "".join(f" {option} {quote(column)}" for column in columns if column)
+        hint(f"{words} {chosen} -o model.json")
 
-        click.echo(json.dumps(json_rows(shown.to_frame()), ensure_ascii=False))
-    else:
-        rows = {"max_rows": None} if every and isinstance(shown, Evidence) else {}
-        click.echo(shown.to_text(terminal_width(), **rows))
-        own = shown if is_card(shown) else load_learnt(model)
-        say_class(own if hasattr(own, "read_off") else shown)
+
+def _as_regressors(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The learners to compare on a number: all regressors by default; educated is its regressor."""
+    from weigh.comparison.run import regressors
+
+    twins = {"educated": "educated-regressor"}
+    return tuple(twins.get(name, name) for name in names) or tuple(regressors())
 
 
-def _show_about(path: str, as_json: bool) -> None:
-    """Print the learner, its parameters and the provenance of a model file."""
-    from weigh.store import describe
+@main.command()
+@options.data
+@click.option(
+    "-o",
+    "--output",
+    "outputs",
+    nargs=2,
+    required=True,
+    metavar="TRAIN REST",
+    help="Files for the training rows and the hold-out rows (CSV, TSV or Parquet).",
+)
+@click.option("--target", metavar="COL", help="Column of classes, for a stratified split.")
+@options.holdout
+def split(data: str, outputs: tuple[str, str], target: str | None, **asked: Any) -> None:
+    """Split a table into training rows and hold-out rows.
 
-    told = describe(path)
-    if as_json:
-        click.echo(json.dumps(told, ensure_ascii=False))
-        return
-    width = max(map(len, told))
-    for name, text in told.items():
-        click.echo(f"{name:<{width}}  {text}")
+    By default 30% of the rows are held out. With the same options, weigh fit --holdout holds out
+    the same rows.
+
+    Example: weigh split people.csv --target Survived -o train.csv rest.csv
+    """
+    from weigh.layout import count_of
+    from weigh.scoring import write_scores
+
+    if data == "-":
+        raise click.UsageError("weigh split reads its data twice: give a file, not -")
+    for output in outputs:
+        check_output(output, data)
+    asked["holdout"] = 0.3 if asked["holdout"] is None else asked["holdout"]
+    table = open_data(data, (), ())
+    spelled = open_data(data, column_names(table), ())  # as text, so that 007 stays 007
+    held = hold_out(table, target, **asked, rows=spelled)
+    held.say()
+    for part, output in zip((held.train, held.rest), outputs, strict=True):
+        write_scores(_tables(part), output)
+        say(f"{count_of(count_rows(part), 'row')}: {output}")
+
+
+def _tables(table: Any) -> Any:
+    """The rows of a table or a scan, as an iterable of tables."""
+    if not hasattr(table, "batches"):
+        return [table]
+    import pyarrow as pa
+
+    return (pa.Table.from_batches([batch]) for batch in table.read_batches(table.names))
+
+
+def _set(names: tuple[str, ...], own: tuple[str, ...]) -> list[Any]:
+    """The learners with the parameters given by --set."""
+    from weigh.comparison.run import by_name, make_learner
+
+    made = {name: make_learner(by_name()[name]) for name in dict.fromkeys(names)}
+    for text in own:
+        name, dot, rest = text.partition(".")
+        if not dot or name not in made:
+            raise click.UsageError(
+                f"--set {text!r} is not LEARNER.NAME=VALUE with a LEARNER of {', '.join(made)}"
+            )
+        made[name].set_params(**dict([read_parameter(rest, made[name])]))
+    return [*made.values()]
+
+
+def _options(short: str, own: tuple[str, ...]) -> str | None:
+    """The options of `weigh fit` for the same learner; None if there are none."""
+    given = [text.partition(".")[2] for text in own if text.startswith(f"{short}.")]
+    if short == "recalibrated":
+        return None if given else "--learner evidence --recalibrate spline"
+    return " ".join([f"--learner {short}", *(f"--set {quote(text)}" for text in given)])

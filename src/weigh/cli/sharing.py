@@ -1,0 +1,345 @@
+"""The commands that make pages, serve and export models. They import what they need as they run."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+import click
+
+from weigh.cli import options
+from weigh.cli.data import (
+    find_class,
+    keep_apart,
+    outcome_of,
+    read_any,
+    read_labels,
+    read_like,
+    read_with_target,
+    say_training_rows,
+    tell_class,
+    with_entry,
+)
+from weigh.cli.group import hint, main, say
+from weigh.cli.training import read_exposure
+
+
+@main.command()
+@options.model
+@options.output("The HTML file to write.")
+@click.option(
+    "--question",
+    "questions",
+    nargs=2,
+    multiple=True,
+    metavar="COL TEXT",
+    help="Question to ask in place of the column's name (repeatable).",
+)
+@options.pos_label
+@options.adverse
+@options.labels
+@options.share(
+    "--cut-off", metavar="P", help="Probability above which the page shows the decision ABOVE."
+)
+@click.option(
+    "--decision",
+    "decisions",
+    nargs=2,
+    metavar="ABOVE BELOW",
+    help="Texts to show above and below the cut-off (default: above, not above).",
+)
+@click.option("--title", help="Heading of the page.")
+def calculator(
+    model: str,
+    output: str,
+    questions: tuple[tuple[str, str], ...],
+    pos_label: str | None,
+    adverse: str | None,
+    labels: str | None,
+    **asked: Any,
+) -> None:
+    """Write a calculator: an HTML page with a form.
+
+    It shows the balance sheet as answers are given.
+    The file needs no network and sends nothing.
+
+    Example: weigh calculator model.json -o calculator.html
+    """
+    import weigh
+    from weigh.pages.model import read_subject
+
+    keep_apart(output, model)
+    fitted = read_any(model)
+    read_subject(fitted)
+    weigh.calculator(
+        fitted,
+        path=output,
+        questions=dict(questions),
+        pos_label=find_class(fitted, pos_label),
+        adverse=find_class(fitted, adverse),
+        labels=read_labels(labels),
+        **asked,
+    )
+    say(f"calculator of {type(fitted).__name__}: {output}")
+
+
+@main.command()
+@options.model
+@options.data
+@options.output("The HTML file to write.")
+@options.target
+@options.by
+@options.cost
+@options.pos_label
+@options.adverse
+@options.labels
+@options.weight
+@options.exposure
+@options.event
+@options.duration
+@options.profit
+@options.score_cut_off
+@options.count("--examples", least=0, default=4, help="Number of rows to explain.")
+@click.option("--title", help="Heading of the page.")
+def report(
+    model: str,
+    data: str,
+    output: str,
+    target: str | None,
+    by: str | None,
+    cost: tuple[float, float],
+    pos_label: Any,
+    adverse: str | None,
+    labels: str | None,
+    weight: str | None,
+    exposure: str | None,
+    event: str | None,
+    duration: str | None,
+    profit: tuple[float, float] | None,
+    **more: Any,
+) -> None:
+    """Write an HTML report about a model.
+
+    Use rows that the model was not fitted to.
+
+    The page has weights with intervals, measures of performance, charts, costs by threshold,
+    groups, some rows explained, and the exact formula. It works offline and runs no script.
+
+    Example: weigh report model.json people.csv --target Survived -o report.html
+
+    Example: weigh report card.json loans.csv --target class --profit 100 -900 -o report.html
+    """
+    import weigh
+    from weigh.evaluation.findings import find_training_rows
+    from weigh.layout import count_of
+    from weigh.pages.model import read_subject
+
+    keep_apart(output, model, data)
+    fitted = read_any(model, times=True)
+    y: Any = outcome_of(fitted, event, duration)
+    if y is None:
+        read_subject(fitted)
+        table, y = read_with_target(fitted, data, target)
+        pos_label, adverse = tell_class(fitted, pos_label, cost), find_class(fitted, adverse)
+    elif target is not None:
+        raise click.UsageError(f"{model} is a survival model: leave out --target")
+    else:
+        table = read_like(fitted, data)
+        y = with_entry(fitted, y, table)
+    weigh.report(
+        fitted,
+        table,
+        y,
+        path=output,
+        sample_weight=weight,
+        **read_exposure(fitted, exposure),
+        by=by,
+        costs=cost,
+        pos_label=pos_label,
+        adverse=adverse,
+        labels=read_labels(labels),
+        profit=profit and dict(zip(("good", "bad"), profit, strict=True)),
+        **more,
+    )
+    say(f"report of {type(fitted).__name__} on {count_of(table.num_rows, 'row')}: {output}")
+    say_training_rows(fitted, data, find_training_rows(fitted, table))
+
+
+@main.command()
+@options.model
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="Address to listen on; the default is this machine only.",
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8000,
+    show_default=True,
+    help="Port; 0 takes any free port.",
+)
+@options.count("--most-rows", least=1, default=1000, help="Maximum number of rows in a request.")
+@options.count("--most-bytes", least=1, default=1 << 20, help="Maximum size of a request in bytes.")
+@click.option(
+    "--allow-host",
+    "allow_hosts",
+    multiple=True,
+    metavar="NAME",
+    help="Host name that requests may use, such as scores.example.org; * allows all. localhost and "
+    "IP addresses are always allowed (repeatable).",
+)
+@options.count("--workers", least=1, default=1, help="Number of processes that answer requests.")
+@click.option("--quiet", is_flag=True, help="Do not log requests.")
+def serve(model: str, **options: Any) -> None:
+    """Serve a model over HTTP: a calculator and a JSON API.
+
+    The API has /score, /explain, /model, /metrics, /healthz, /readyz and /docs. /metrics counts
+    the scored rows by level, for Prometheus and for `weigh drift --metrics`.
+
+    Only this machine can reach it unless --host says otherwise. If the model file is replaced, the
+    new model is loaded while the old one still answers. SIGHUP reloads at once. The log goes to
+    standard error, one JSON object per line.
+
+    Example: weigh serve model.json --port 8000
+    """
+    from weigh.serving import serve
+
+    serve(model, **options)
+
+
+@main.command()
+@options.model
+@options.choice(
+    "--to",
+    among=["sql", "xlsx", "pmml", "onnx", "python", "json"],
+    required=True,
+    help="Format to write.",
+)
+@click.option("-o", "--output", default="-", metavar="FILE", help="Where to write it.")
+@options.choice(
+    "--dialect",
+    among=["duckdb", "postgres", "sqlite", "spark", "bigquery", "snowflake", "tsql", "mysql"],
+    help="SQL dialect (default: duckdb).",
+)
+@click.option("--table", default="rows", show_default=True, help="SQL: the table to read.")
+@click.option("--keep", multiple=True, metavar="COL", help="SQL: a column to copy (repeatable).")
+@click.option(
+    "--contributions", is_flag=True, help="SQL: one column for the weight of each feature."
+)
+@click.option(
+    "--reasons",
+    type=click.IntRange(0),
+    default=0,
+    metavar="N",
+    help="SQL: name the N features with the largest weights.",
+)
+def export(model: str, to: str, output: str, **options: Any) -> None:
+    """Export a model to SQL, Excel, PMML, ONNX or Python.
+
+    MODEL is the file of a model or of a scorecard.
+
+    Example: weigh export model.json --to sql --dialect duckdb -o score.sql
+    """
+    import weigh
+
+    keep_apart(output, model)
+    check_ending(to, output)
+    fitted = read_hazard(model, to)
+    for name in options["keep"]:
+        advise_keep(name, fitted)
+    if output != "-":
+        weigh.export(fitted, to, path=output, **options)
+        say(f"{type(fitted).__name__} exported to {to}: {output}")
+        if hasattr(fitted, "classes_"):
+            hint(f"weigh check {output} {model}")
+        return
+    written = weigh.export(fitted, to, **options)
+    if isinstance(written, bytes):
+        if sys.stdout.isatty():
+            raise click.UsageError(f"--to {to} writes a binary file; name it with -o")
+        sys.stdout.buffer.write(written)
+    else:
+        click.echo(written, nl=False)
+
+
+def read_hazard(path: str, to: str | None = None) -> Any:
+    """Load a model to export; for a survival model its hazard, as a classifier of periods."""
+    found = read_any(path, times=True)
+    if not hasattr(found, "predict_survival") or to == "json":
+        return found
+    if to is not None:
+        event, time = found.event_name_, found.time_name_
+        say(
+            f"note: the export gives the hazard: the probability that {event} comes in the period "
+            f"of {time}, given that it has not come before. Give a row for each period: {time} is "
+            "its end. Survival is the product of 1 - hazard over the periods so far."
+        )
+        ends = ", ".join(f"{end:g}" for end in found.period_ends_.tolist())
+        hint(f"the periods end at {ends}")
+    return found.hazard_
+
+
+ENDINGS = {
+    "sql": (".sql",),
+    "xlsx": (".xlsx",),
+    "pmml": (".pmml", ".xml"),
+    "onnx": (".onnx",),
+    "python": (".py",),
+    "json": (".json",),
+}
+
+
+def check_ending(to: str, output: str) -> None:
+    """Raise an error if the file's ending does not match the format."""
+    found = os.path.splitext(output)[1].lower()
+    if found and found not in ENDINGS[to]:
+        wanted = " or ".join(ENDINGS[to])
+        raise click.UsageError(f"--to {to} writes {wanted}, and -o {output} ends in {found}")
+
+
+def advise_keep(name: str, model: Any) -> None:
+    """Print a note if a column to keep looks like a misspelt feature."""
+    from weigh.evidence import evidence_of
+    from weigh.frames import did_you_mean
+
+    known = evidence_of(model).column_names
+    meant = did_you_mean(name, known)
+    if name not in known and meant:
+        say(f"note: --keep {name!r} is not a feature, so it must be a column of the table{meant}")
+
+
+@main.command()
+@click.argument("exported", metavar="EXPORT")
+@options.model
+@click.option(
+    "--dialect", metavar="NAME", help="SQL dialect, if the first line of the file does not name it."
+)
+def check(exported: str, model: str, dialect: str | None) -> None:
+    """Check that an exported file gives the model's scores.
+
+    The file is run on test rows that cover every level and boundary.
+
+    SQL needs DuckDB or SQLite, ONNX onnxruntime, PMML pypmml with Java, and a workbook LibreOffice
+    (about a minute). SQL is run only if it is a single SELECT, without access to files. Python
+    files are executed: check only files that you trust. The exit code is 1 if a number differs by
+    more than 1e-9.
+
+    Example: weigh check score.sql model.json
+    """
+    from weigh.exports.selftest import check as compare
+
+    if exported.endswith(".json") and not model.endswith(".json"):
+        exported, model = model, exported  # allow the model first, as in other commands
+    fitted = read_hazard(model)
+    try:
+        found = compare(exported, fitted, dialect)
+    except ImportError as error:
+        raise ValueError(str(error)) from None
+    except FileNotFoundError:
+        raise ValueError(f"no such file: {exported}") from None
+    if not found.difference.holds:
+        raise ValueError(f"{exported} does not agree with {model}: {found}")
+    click.echo(f"{exported} agrees with {model}: {found}")
