@@ -215,9 +215,9 @@ const numbers = (() => {
 
 // Shows the sheets of a model of a number.
 function numberView(model) {
-  const { byId, make, percent } = words;
+  const { byId, percent } = words;
+  const { phrase, showSide, noteSilent } = parts;
   const factors = model.link === "log";
-  const LISTED = 12;
   const nameOf = (sheet) => (sheet.known.length ? model.target : model.classTexts[0]);
   const change = (weight, digits) =>
     factors ? factor(Math.exp(weight)) : spell(weight, digits, true);
@@ -274,61 +274,35 @@ function numberView(model) {
       `${spell(sheet.estimate, digits)} on a scale from ${left} to ${right}`;
   }
 
-  const phrase = (item) => item.words + (item.note ? ` (${item.note})` : "");
-
   function showSides(sheet) {
     const digits = places(sheet);
     const heavy = [...sheet.items].sort((a, b) => Math.abs(b.weight) - Math.abs(a.weight));
     const most = Math.max(...heavy.map((item) => Math.abs(item.weight)), 1e-300);
     const told = (weight) => change(weight, digits);
     const side = (id, caption, items) => {
-      const rows = items.map((item) => {
-        const bar = make("span", { className: "bar", ariaHidden: "true" });
-        bar.style.inlineSize = `${(100 * Math.abs(item.weight)) / most}%`;
-        const head = make("th", { scope: "row" }, make("span", { textContent: phrase(item) }), bar);
-        return make("tr", {}, head, make("td", { className: "number", textContent: told(item.weight) }));
-      });
+      const lines = items.map((i) => ({ text: phrase(i), weight: i.weight, told: told(i.weight) }));
       const all = items.reduce((total, item) => total + item.weight, 0);
-      byId(id).replaceChildren(
-        make("caption", { textContent: caption }),
-        make("tbody", {}, ...rows),
-        make("tfoot", {}, row(factors ? "Together" : "Sum", told(all))),
-      );
+      showSide(id, caption, lines, most, [factors ? "Together" : "Sum", told(all)]);
     };
     side("for", "Raises the estimate", heavy.filter((item) => item.weight > 0));
     side("against", "Lowers the estimate", heavy.filter((item) => item.weight < 0));
   }
 
-  const row = (text, value) =>
-    make(
-      "tr",
-      {},
-      make("th", { scope: "row", textContent: text }),
-      make("td", { className: "number", textContent: value }),
-    );
-
   function showFoot(sheet) {
     const digits = places(sheet);
     const fine = sheet.known.length && factors ? digitsOf(sheet.rate) : digits; // as in Python
-    const known = sheet.known.map((own) => row(own.words, change(own.weight, digits)));
-    const rate = row(`Estimate of ${model.classTexts[0]}`, spell(sheet.rate, fine));
+    const known = sheet.known.map((own) => [own.words, change(own.weight, digits)]);
+    const rate = [`Estimate of ${model.classTexts[0]}`, spell(sheet.rate, fine)];
     const rows = [
-      row("Start: nothing known", spell(sheet.start, fine)),
+      ["Start: nothing known", spell(sheet.start, fine)],
       ...(known.length ? [rate, ...known] : []),
-      row(`Estimate of ${nameOf(sheet)}`, spell(sheet.estimate, digits)),
+      [`Estimate of ${nameOf(sheet)}`, spell(sheet.estimate, digits)],
     ];
-    byId("foot").replaceChildren(...rows);
-    byId("notes").replaceChildren(...notes(sheet).map((text) => make("li", { textContent: text })));
+    parts.showFoot(rows, notes(sheet));
   }
 
   function notes(sheet) {
-    const told = [];
-    const silent = sheet.items.filter((item) => item.weight === 0);
-    const unknown = silent.filter((item) => item.unknown).map((item) => item.title);
-    const rest = silent.filter((item) => !item.unknown);
-    const others = unknown.length > LISTED ? ` and ${unknown.length - LISTED} more` : "";
-    if (unknown.length) told.push(`Not known: ${unknown.slice(0, LISTED).join(", ")}${others}.`);
-    if (rest.length) told.push(`No effect: ${rest.map(phrase).join("; ")}.`);
+    const told = noteSilent(sheet, "Not known", "No effect");
     told.push(
       factors
         ? "Start times all factors is the estimate. The numbers shown are rounded."

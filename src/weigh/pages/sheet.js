@@ -42,9 +42,57 @@ const words = (() => {
   return { byId, make, whole, signed, chance, percent, readNumber };
 })();
 
+// The parts that the sheets of classes and of numbers share.
+const parts = (() => {
+  const { byId, make } = words;
+  const LISTED = 12; // maximum number of questions without an answer that a note lists
+
+  const phrase = (item) => item.words + (item.note ? ` (${item.note})` : "");
+
+  function row(text, value, ...below) {
+    const name = below.length ? [make("span", { textContent: text }), ...below] : [text];
+    const head = make("th", { scope: "row" }, ...name);
+    return make("tr", {}, head, make("td", { className: "number", textContent: value }));
+  }
+
+  // One side of a sheet: a row with a bar for each line, and their sum. `most` fills the width.
+  function showSide(id, caption, lines, most, foot) {
+    const rows = lines.map(({ text, weight, told }) => {
+      const bar = make("span", { className: "bar", ariaHidden: "true" });
+      bar.style.inlineSize = `${(100 * Math.abs(weight ?? 0)) / most}%`;
+      return row(text, told, bar);
+    });
+    byId(id).replaceChildren(
+      make("caption", { textContent: caption }),
+      make("tbody", {}, ...rows),
+      make("tfoot", {}, row(...foot)),
+    );
+  }
+
+  function showFoot(rows, notes) {
+    byId("foot").replaceChildren(...rows.map((cells) => row(...cells)));
+    byId("notes").replaceChildren(...notes.map((text) => make("li", { textContent: text })));
+  }
+
+  // Notes on features without a weight: those whose answer is not known, and the others.
+  function noteSilent({ items }, unknownName, restName) {
+    const silent = items.filter((item) => item.weight === 0);
+    const unknown = silent.filter((item) => item.unknown).map((item) => item.title);
+    const rest = silent.filter((item) => !item.unknown);
+    const others = unknown.length > LISTED ? ` and ${unknown.length - LISTED} more` : "";
+    const told = [];
+    if (unknown.length) told.push(`${unknownName}: ${unknown.slice(0, LISTED).join(", ")}${others}.`);
+    if (rest.length) told.push(`${restName}: ${rest.map(phrase).join("; ")}.`);
+    return told;
+  }
+
+  return { phrase, showSide, showFoot, noteSilent };
+})();
+
 // Shows the sheets of a model.
 function sheetView(model) {
   const { byId, make, whole, signed, chance, percent } = words;
+  const { phrase, showSide, noteSilent } = parts;
   const classes = model.classTexts;
   const two = classes.length === 2;
   // The unit of weights: times 100, or the points of a scorecard, which add base points.
@@ -53,7 +101,6 @@ function sheetView(model) {
   const readTotal = (total) => whole(start + scale * total);
   const hundredths = (weight) => signed(rounded(weight));
   const REASONS = 4; // maximum number of reason codes
-  const LISTED = 12; // maximum number of questions without an answer that a note lists
 
   function questionOf(sheet) {
     const rival = sheet.against >= 0 && !two ? ` rather than ${classes[sheet.against]}` : "";
@@ -103,8 +150,6 @@ function sheetView(model) {
     byId("classes").replaceChildren(...rows);
   }
 
-  const phrase = (item) => item.words + (item.note ? ` (${item.note})` : "");
-
   // A line for each item, and one for all those that are rounded to 0.
   function folded(items) {
     const small = items.filter((item) => Math.abs(scale * item.weight) < 0.5);
@@ -128,48 +173,20 @@ function sheetView(model) {
     byId("sides").className = red && `adverse-${red}`;
     const most = Math.max(...[first, ...lines].map((l) => Math.abs(l.weight ?? 0)), 0.05);
     const name = classes[sheet.of];
-    side(
-      "for",
-      `Evidence for ${name}`,
-      "positive",
-      [...(first.whole >= 0 ? [first] : []), ...lines.filter((l) => l.weight > 0)],
-      most,
-    );
-    side(
-      "against",
-      `Evidence against ${name}`,
-      "negative",
-      [...(first.whole < 0 ? [first] : []), ...lines.filter((l) => l.weight < 0)],
-      most,
-    );
-  }
-
-  function side(id, caption, sign, lines, most) {
-    const rows = lines.map(({ text, weight, whole }) => {
-      const bar = make("span", { className: "bar", ariaHidden: "true" });
-      bar.style.inlineSize = `${(100 * Math.abs(weight ?? 0)) / most}%`;
-      return make(
-        "tr",
-        {},
-        make("th", { scope: "row" }, make("span", { textContent: text }), bar),
-        make("td", { className: "number", textContent: signed(whole) }),
-      );
-    });
-    const total = lines.reduce((all, l) => all + l.whole, 0);
-    byId(id).replaceChildren(
-      make("caption", { textContent: caption }),
-      make("tbody", {}, ...rows),
-      make(
-        "tfoot",
-        {},
-        make(
-          "tr",
-          {},
-          make("th", { scope: "row", textContent: `Total ${sign} ${points ? "points" : "weight"}` }),
-          make("td", { className: "number", textContent: signed(total) }),
-        ),
-      ),
-    );
+    const side = (id, sign, own) => {
+      const told = own.map((l) => ({ ...l, told: signed(l.whole) }));
+      const total = signed(own.reduce((all, l) => all + l.whole, 0));
+      const foot = [`Total ${sign} ${points ? "points" : "weight"}`, total];
+      showSide(id, `Evidence ${id} ${name}`, told, most, foot);
+    };
+    side("for", "positive", [
+      ...(first.whole >= 0 ? [first] : []),
+      ...lines.filter((l) => l.weight > 0),
+    ]);
+    side("against", "negative", [
+      ...(first.whole < 0 ? [first] : []),
+      ...lines.filter((l) => l.weight < 0),
+    ]);
   }
 
   function showFoot(sheet) {
@@ -185,17 +202,7 @@ function sheetView(model) {
         (name, c) => c !== sheet.of && rows.push([`Total of ${name}`, hundredths(sheet.totals[c])]),
       );
     }
-    byId("foot").replaceChildren(
-      ...rows.map(([name, value]) =>
-        make(
-          "tr",
-          {},
-          make("th", { scope: "row", textContent: name }),
-          make("td", { className: "number", textContent: value }),
-        ),
-      ),
-    );
-    byId("notes").replaceChildren(...notes(sheet).map((text) => make("li", { textContent: text })));
+    parts.showFoot(rows, notes(sheet));
   }
 
   // The features that cost a case of a scorecard most points, compared with each feature's
@@ -248,15 +255,8 @@ function sheetView(model) {
   }
 
   function notes(sheet) {
-    const told = [];
-    const silent = sheet.items.filter((item) => item.weight === 0);
-    const unknown = silent.filter((item) => item.unknown).map((item) => item.title);
-    const rest = silent.filter((item) => !item.unknown);
-    const others = unknown.length > LISTED ? ` and ${unknown.length - LISTED} more` : "";
-    const list = unknown.slice(0, LISTED).join(", ") + others;
     const what = points ? "points" : "weight";
-    if (unknown.length) told.push(`Not known (no ${what}): ${list}.`);
-    if (rest.length) told.push(`No ${what}: ${rest.map(phrase).join("; ")}.`);
+    const told = noteSilent(sheet, `Not known (no ${what})`, `No ${what}`);
     if (!points)
       told.push("Weights are times 100; positive ones favour the class, negative ones oppose it.");
     const lines = [1, -1].flatMap((sign) => folded(sheet.items.filter((i) => sign * i.weight > 0)));
