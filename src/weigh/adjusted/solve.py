@@ -191,8 +191,8 @@ def _add_shared(Q: Floats, p: Floats, weight: Floats, out: Floats) -> None:
     """Add the Hessian of shared exponents: each row's covariance of the columns over classes."""
     mean = np.einsum("ki,kdi->di", p, Q)
     for share, q in zip(p, Q, strict=True):
-        apart = q - mean
-        out += (apart * (share * weight)) @ apart.T
+        centred = q - mean
+        out += (centred * (share * weight)) @ centred.T
 
 
 def start_search(

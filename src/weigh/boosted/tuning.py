@@ -279,6 +279,6 @@ def compare(rows: BinaryRows, fits: Sequence[Fit]) -> Agreement:
     ensembles = tuple(Ensemble.of(fit.rounds, rows.levels) for fit in fits)
     scales = np.array([fit.scale for fit in fits])
     n_rounds = sum(fit.chosen for fit in fits)
-    apart = Piecewise(Differences(ensembles, scales), MAX_TOTALS // n_rounds + 1)
-    same, size, left_out, weight = rows.rows.sum(apart).arrays
+    differences = Piecewise(Differences(ensembles, scales), MAX_TOTALS // n_rounds + 1)
+    same, size, left_out, weight = rows.rows.sum(differences).arrays
     return Agreement(float(same / weight), float(left_out / size) if size else 0.0)

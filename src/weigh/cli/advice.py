@@ -48,13 +48,13 @@ def advise(model: Any, table: Any, weight: str | None) -> None:
         hint(f"divide {weight!r} by its mean where it is a sampling weight")
 
 
-def advise_ids(table: Any, apart: set[str | None]) -> None:
-    """Print which columns of a scorecard, except `apart`, look like ids or dates.
+def advise_ids(table: Any, excluded: set[str | None]) -> None:
+    """Print which columns of a scorecard, except `excluded`, look like ids or dates.
 
     The fit itself warns of text ids, and leaves out columns whose levels it cannot join.
     """
     names = [] if hasattr(table, "batches") else table.column_names
-    for name in [name for name in names if name not in apart]:
+    for name in [name for name in names if name not in excluded]:
         _advise_number(name, table[name])
         if "string" not in str(table[name].type):  # dictionary types contain it, too
             continue
@@ -89,15 +89,15 @@ def advise_alike(evidence: Any, table: Any) -> None:
         say(f"note: {len(found) - MOST_ALIKE:,} more pairs of columns are as alike")
 
 
-def advise_leaks(table: Any, target: str, apart: set[str | None]) -> None:
-    """Print which columns, except `apart`, separate the classes of the training rows perfectly."""
+def advise_leaks(table: Any, target: str, excluded: set[str | None]) -> None:
+    """Print which columns, except `excluded`, separate the classes of training rows perfectly."""
     from weigh.evaluation.findings import list_leaks, tell_leaks
     from weigh.frames import label_sample, read
 
     if hasattr(table, "batches"):
         return
     sample = label_sample(read(table), target)
-    columns = sample.table.without({name for name in apart if name is not None})
+    columns = sample.table.without({name for name in excluded if name is not None})
     if leaks := list_leaks(columns, sample.kept, sample.labels):
         say(f"note: {tell_leaks(leaks)}")
         them, options = "it" if len(leaks) == 1 else "them", [f"--drop {quote(n)}" for n in leaks]

@@ -48,10 +48,10 @@ def classing_options(command: Any) -> Any:
     return command
 
 
-def take_classing(options: dict[str, Any], table: Any, apart: set[str | None]) -> dict[str, Any]:
+def take_classing(options: dict[str, Any], table: Any, excluded: set[str | None]) -> dict[str, Any]:
     """Remove the options for levels from `options`; return `bins` and `special_values`.
 
-    Columns in `apart` are not features. Parameters that are not given are left to the learner.
+    Columns in `excluded` are not features. Parameters that are not given are left to the learner.
     """
     import weigh
 
@@ -69,7 +69,7 @@ def take_classing(options: dict[str, Any], table: Any, apart: set[str | None]) -
     if closed == "left" and not (rest is None and path is not None):
         rest = _close_left(rest)
     if bins and rest is not None:
-        names = [name for name in column_names(table) if name not in apart]
+        names = [name for name in column_names(table) if name not in excluded]
         bins = (rest if isinstance(rest, Mapping) else dict.fromkeys(names, rest)) | bins
     chosen = {"bins": bins or rest, "special_values": read_special(special)}
     return {name: value for name, value in chosen.items() if value is not None}

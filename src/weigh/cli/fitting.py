@@ -206,10 +206,10 @@ def fit(
     if summary and output == "-":
         raise click.UsageError("--summary writes a file beside the model: give -o FILE")
     y = read_outcome(target, event, duration, entry)
-    apart = {name for name in (holdout_by, holdout_time) if name is not None}
-    whole = read_table(data, categorical, tuple({*drop} - apart))
+    split_columns = {name for name in (holdout_by, holdout_time) if name is not None}
+    whole = read_table(data, categorical, tuple({*drop} - split_columns))
     held = hold_out(whole, target or event, holdout, holdout_by, holdout_time)
-    table = without_columns(held.train, apart)
+    table = without_columns(held.train, split_columns)
     learner = choose_learner(learner, task, table, y)
     named = {target, event, duration, entry, weight, exposure}
     parameters |= take_classing(parameters, table, named)

@@ -67,8 +67,8 @@ def _score_range(scorer: Scorer, weights: Floats) -> tuple[float, float]:
     high = scorer.prior + sum((w * table).max(axis=1) for w, table in pairs)
     if low.shape[1] == 1:
         return float(low.min()), float(high.max())
-    apart = float((high.max(axis=1) - low.min(axis=1)).max()) + np.log(low.shape[1])
-    return -apart, apart
+    widest = float((high.max(axis=1) - low.min(axis=1)).max()) + np.log(low.shape[1])
+    return -widest, widest
 
 
 @dataclass(frozen=True)
@@ -148,8 +148,8 @@ def log_odds(totals: Floats) -> Floats:
 def cell_of(scores: Floats) -> Integers:
     """Cell of each value of the log odds.
 
-    >>> apart = cell_of(np.array([0.0, 0.002, 500.0, 502.0]))
-    >>> bool(apart[1] > apart[0]), bool(apart[3] > apart[2])
+    >>> cells = cell_of(np.array([0.0, 0.002, 500.0, 502.0]))
+    >>> bool(cells[1] > cells[0]), bool(cells[3] > cells[2])
     (True, True)
     """
     part = (np.arcsinh(scores) / ARCSINH_LIMIT + 1) / 2  # -1 to 1 becomes 0 to 1
