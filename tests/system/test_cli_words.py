@@ -696,7 +696,7 @@ def test_a_good_column_is_not_advised_away(tmp_path, values):
     ],
 )
 def test_a_name_that_only_ends_in_the_letters_of_id_names_no_rows(name, is_id):
-    from weigh.cli.advice import looks_like_id
+    from weigh.cli.columns import looks_like_id
 
     amounts = pa.chunked_array([[37 * i * i % 9_973 for i in range(120)]])
     assert looks_like_id(name, amounts) == is_id

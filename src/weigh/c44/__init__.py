@@ -2,12 +2,10 @@
 
 kernels   compiled loops that grow a tree and find the leaves of rows
 tree      the `Tree` and its `Node`s, also as text, HTML and dataframe
-path      `TreePath`: the path of one case through the tree
-learner   `C44Classifier`
+learner   `C44Classifier`, and `TreePath`: the path of one case through the tree
 """
 
-from weigh.c44.learner import C44Classifier
-from weigh.c44.path import Step, TreePath
+from weigh.c44.learner import C44Classifier, Step, TreePath
 from weigh.c44.tree import Node, Tree
 
 __all__ = ["C44Classifier", "Node", "Step", "Tree", "TreePath"]

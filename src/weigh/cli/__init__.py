@@ -10,10 +10,9 @@ letters     levers, letter, and texts of reason codes
 sharing     calculator, report, serve, export, check
 group       the group of commands: help by task, errors as one line; messages and hints
 options     options and arguments that several commands share
-classing    options for the levels of columns: groups, bins, special codes
+columns     options for the levels of columns, and notes on what columns look like
 training    the decisions of fit: classes or a number, hold-out rows, checkpoints
 data        reading of tables and models from files
-advice      notes on columns that may not be what they were fitted as
 """
 
 from weigh.cli import changing, editing, evaluating, fitting, letters, scorecards, scoring, sharing

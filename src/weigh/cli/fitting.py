@@ -9,8 +9,7 @@ from typing import Any
 import click
 
 from weigh.cli import options
-from weigh.cli.advice import advise, advise_leaks
-from weigh.cli.classing import classing_options, is_model_file, take_classing
+from weigh.cli.columns import advise, advise_leaks, classing_options, is_model_file, take_classing
 from weigh.cli.data import (
     check_output,
     column_names,

@@ -8,8 +8,14 @@ from typing import Any
 import click
 
 from weigh.cli import options
-from weigh.cli.advice import advise_alike, advise_ids, advise_leaks
-from weigh.cli.classing import classing_options, name_once, take_classing
+from weigh.cli.columns import (
+    advise_alike,
+    advise_ids,
+    advise_leaks,
+    classing_options,
+    name_once,
+    take_classing,
+)
 from weigh.cli.data import (
     find_class,
     is_card,
