@@ -14,7 +14,8 @@ build/quality (`--cache`), and all its figures are those of one state of its sou
     python -m benchmarks.quality --sets heart pima --learners AdjustedNB EBM
 
 runs a part and writes no page. `--rivals-as-they-are` runs no fold of a rival, `--as-is` none at
-all: the page is written from the folds that are kept, and lists those that are missing.
+all: the page is written from the folds that are kept, and lists those that are missing. A rival
+without a kept fold on a set keeps the outcome that the results file has.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ import sys
 import time
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache
 from importlib.metadata import version
@@ -277,6 +278,22 @@ def run_all(sets: list[str], learners: list[str], keeping: Keeping) -> Results:
     )
 
 
+def with_earlier(results: Results, earlier: Results) -> Results:
+    """Add earlier outcomes of rivals, of the same version of their library, where none is kept."""
+    lasting = {
+        name
+        for name, learner in LEARNERS.items()
+        if learner.library != "weigh"
+        and earlier.versions.get(learner.library) == results.versions[learner.library]
+    }
+    outcomes = {}
+    for name, rows in results.outcomes.items():
+        before = earlier.outcomes.get(name, {})
+        rows = {key: own for key, own in before.items() if key in lasting} | rows
+        outcomes[name] = {key: rows[key] for key in LEARNERS if key in rows}
+    return replace(results, outcomes=outcomes)
+
+
 def describe_machine() -> str:
     info = Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.exists() else []
@@ -294,6 +311,8 @@ def main() -> None:
         results = run_all(asked.sets, asked.learners, keeping)
     if asked.sets == [*SOURCES] and asked.learners == [*LEARNERS]:
         RESULTS.parent.mkdir(exist_ok=True)
+        if left_out and RESULTS.exists():
+            results = with_earlier(results, Results.read(RESULTS))
         results.write(RESULTS)
         write_page(results, PAGE)
 

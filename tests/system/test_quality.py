@@ -20,6 +20,7 @@ from benchmarks.quality import (
     loss,
     run_folds,
     run_set,
+    with_earlier,
 )
 from benchmarks.quality_page import ADDITIVE, OURS, Outcome, Results, Shape, write_page
 from benchmarks.rivals import scikit_learn
@@ -219,6 +220,17 @@ def test_a_learner_without_a_fold_in_the_cache_is_left_out(tmp_path):
     assert [*run_set(problem, ["EvidenceNB", "AdjustedNB"], keeping)] == ["EvidenceNB"]
 
 
+def test_a_rival_without_a_kept_fit_keeps_its_earlier_outcome_if_its_version_is_the_same():
+    now = results((0.4, 0.4))
+    before = replace(now, outcomes={"heart": {"LightGBM": make_outcome(0.7, 9), OURS: None}})
+    found = with_earlier(now, before).outcomes
+    assert found["heart"]["LightGBM"].bits == 0.7
+    assert found["heart"][OURS] == now.outcomes["heart"][OURS]
+    assert "LightGBM" not in found["pima"]
+    newer = replace(now, versions=now.versions | {"lightgbm": "4"})
+    assert "LightGBM" not in with_earlier(newer, before).outcomes["heart"]
+
+
 @pytest.mark.parametrize("name", ["EvidenceNB", "logistic regression"])
 @pytest.mark.filterwarnings("ignore::FutureWarning")
 def test_fits_of_rivals_are_kept_apart_from_ours(tmp_path, name):
@@ -264,7 +276,7 @@ def results(educated):
         for name, bits in zip(("heart", "pima"), educated, strict=True)
     }
     shapes = {"heart": Shape(303, 6, 7, 6, 0.46), "pima": Shape(768, 8, 0, 652, 0.35)}
-    versions = {"scikit-learn": "1", "interpret-core": "2", "lightgbm": "3"}
+    versions = {"weigh": "0", "scikit-learn": "1", "interpret-core": "2", "lightgbm": "3"}
     return Results(rows, shapes, versions, "a machine", "0" * 16, "2026-01-01")
 
 
