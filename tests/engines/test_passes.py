@@ -2,6 +2,7 @@
 
 import pickle
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
+from threadpoolctl import threadpool_info
 
 import weigh
 from weigh import AdjustedNB, BoostedNB, engine
@@ -411,3 +413,33 @@ def test_dealing_folds_takes_few_bytes_a_row():
         assert tracemalloc.get_traced_memory()[1] < 10 * rows.n_rows
     finally:
         tracemalloc.stop()
+
+
+# ---------------------------------------------------------------- BLAS threads, memory
+
+
+def blas_threads():
+    return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
+
+
+@pytest.mark.parametrize("last", [0, 1])
+def test_limits_of_blas_that_overlap_on_two_threads_end_with_the_last(last):
+    before, contexts = blas_threads(), [engine.one_blas_thread() for _ in range(2)]
+    with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(1) as other:
+        for pool, context in zip([one, other], contexts, strict=True):
+            pool.submit(context.__enter__).result()
+        for i in (1 - last, last):
+            assert blas_threads() == {1}
+            [one, other][i].submit(contexts[i].__exit__, None, None, None).result()
+        assert blas_threads() == before
+
+
+def test_limits_of_blas_on_many_threads_leave_no_limit():
+    def enter(_):
+        with engine.one_blas_thread():
+            return blas_threads()
+
+    before = blas_threads()
+    with ThreadPoolExecutor(8) as pool:
+        assert all(found == {1} for found in pool.map(enter, range(200)))
+    assert blas_threads() == before

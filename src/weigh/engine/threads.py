@@ -9,6 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
+from threading import Lock
 from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
@@ -98,6 +99,46 @@ def _controller() -> Any:
     return ThreadpoolController()
 
 
-def one_blas_thread() -> Any:
-    """Limit BLAS to one thread: for passes that use threads already, and for small matrices."""
-    return _controller().limit(limits=1, user_api="blas")
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Limit BLAS to one thread: for passes that use threads already, and for small matrices.
+
+    The limit is that of the whole process. Contexts may be nested or overlap on several threads:
+    the first sets the limit, and the last restores the number of threads before it.
+    """
+    _limit.enter()
+    try:
+        yield
+    finally:
+        _limit.leave()
+
+
+class _BlasLimit:
+    """The limit of one BLAS thread, and the number of contexts that hold it."""
+
+    def __init__(self) -> None:
+        self.lock, self.held = Lock(), 0
+        self.limiter: Any = None
+
+    def enter(self) -> None:
+        with self.lock:
+            if not self.held:
+                self.limiter = _controller().limit(limits=1, user_api="blas")
+                _release()
+            self.held += 1
+
+    def leave(self) -> None:
+        with self.lock:
+            self.held -= 1
+            if not self.held:
+                self.limiter.restore_original_limits()
+                _release()
+
+
+def _release() -> None:
+    """Let any thread change the limit: threadpoolctl 3.8 reserves it for the thread that set it."""
+    for library in _controller().lib_controllers:
+        getattr(library, "clear_controlling_thread", lambda: None)()
+
+
+_limit = _BlasLimit()
