@@ -443,3 +443,18 @@ def test_limits_of_blas_on_many_threads_leave_no_limit():
     with ThreadPoolExecutor(8) as pool:
         assert all(found == {1} for found in pool.map(enter, range(200)))
     assert blas_threads() == before
+
+
+def test_the_counts_of_bytes_keep_no_table_of_each_block(monkeypatch):
+    monkeypatch.setattr("weigh.engine.counts.BLOCK", 1 << 9)  # 118 blocks, tables of 1 MB
+    monkeypatch.setattr("weigh.engine.threads.workers", lambda: 2)
+    rng = np.random.default_rng(0)
+    array, y = rng.integers(0, 5, (60_000, 10)).astype(np.uint8), rng.integers(0, 90, 60_000)
+    model = weigh.EvidenceNB(categorical_features="all")
+    tracemalloc.start()
+    model.fit(array, y)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 40e6
+    codes = np.bincount(5 * y + array[:, 3], minlength=450).reshape(90, 5).T
+    np.testing.assert_array_equal(model.evidence_["x3"].counts, codes)

@@ -23,7 +23,7 @@ from weigh.bins import (
 )
 from weigh.engine.checkpoints import recall_counts
 from weigh.engine.surveys import Setting, batches, rows_of, survey
-from weigh.engine.threads import BLOCK, Item, spread
+from weigh.engine.threads import BLOCK, Item, spread, stream
 from weigh.few import BYTE_TABLE
 from weigh.frames import Codes, FarTable, Floats, Integers, Sample, Scan, Value, count_matrix, keys
 from weigh.sketches import ColumnSummary
@@ -89,8 +89,9 @@ def _count_bytes(sample: Sample) -> dict[str, Floats]:
         block = slice(start, start + BLOCK)
         return rows.take(block).count_bytes(matrix[block])
 
-    parts = spread(count, range(0, len(matrix), BLOCK), len(matrix))
-    counts: Floats = np.add.reduce(parts, axis=0, dtype=np.float64)
+    counts: Floats = np.zeros((rows.n_classes, len(names), 256))
+    for part in stream(count, range(0, len(matrix), BLOCK)):  # few parts exist at a time
+        counts += part
     return dict(zip(names, counts.transpose(1, 2, 0), strict=True))
 
 
