@@ -12,6 +12,8 @@ from weigh.exports.selftest import check
 from weigh.exports.targets import read_formula
 
 MODEL = weigh.EvidenceNB().fit(titanic(), "Survived")
+FORMULA = read_formula(MODEL)
+BLANK = dict.fromkeys(FORMULA.column_names)
 
 
 def planted(query, target):
@@ -43,12 +45,11 @@ def test_a_file_that_does_more_than_read_is_refused_and_does_nothing(tmp_path, k
 def test_a_query_cannot_reach_files(tmp_path):
     secret = tmp_path / "secret.csv"
     secret.write_text("a\n1\n")
-    formula = read_formula(MODEL)
     for query in (f"SELECT * FROM '{secret}'", f"SELECT content FROM read_text('{secret}')"):
-        with pytest.raises(duckdb.Error):
-            run_duckdb(query, formula, [])
-    with pytest.raises(sqlite3.Error):
-        run_sqlite("DELETE FROM rows", formula, [])
+        with pytest.raises(duckdb.Error, match="disabled"):
+            run_duckdb(query, FORMULA, [BLANK])
+    with pytest.raises(sqlite3.Error, match="readonly"):
+        run_sqlite("DELETE FROM rows", FORMULA, [BLANK])
 
 
 ENDLESS = "WITH RECURSIVE x AS (SELECT 1 AS n UNION ALL SELECT n FROM x) SELECT count(*) FROM x"
@@ -60,6 +61,24 @@ def test_a_query_that_does_not_end_is_stopped(tmp_path, dialect, monkeypatch):
     file = tmp_path / "score.sql"
     file.write_text(f"-- A, written down by weigh for {dialect}, table rows\n{ENDLESS}\n")
     with pytest.raises(ValueError, match=r"score\.sql .* longer than 0\.2 seconds"):
+        check(file, MODEL)
+
+
+@pytest.mark.parametrize("run", [run_duckdb, run_sqlite])
+def test_only_one_row_more_than_expected_is_fetched(run):
+    count = "WITH RECURSIVE x AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM x WHERE n < 9999)"
+    assert run(f"{count} SELECT n FROM x ORDER BY n", FORMULA, [BLANK]) == [{"n": 1}, {"n": 2}]
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "sqlite"])
+@pytest.mark.parametrize(
+    ("source", "said"), [("rows, x", r"more than [\d,]+ rows for"), ("x", "gives 2 rows for")]
+)
+def test_a_query_that_gives_more_or_fewer_rows_is_refused(tmp_path, dialect, source, said):
+    file = tmp_path / "score.sql"
+    query = f"WITH x AS (SELECT 1 AS n UNION ALL SELECT 2) SELECT n FROM {source}"
+    file.write_text(f"-- A, written down by weigh for {dialect}, table rows\n{query}\n")
+    with pytest.raises(ValueError, match=rf"score\.sql .*{said}.*one for each row"):
         check(file, MODEL)
 
 

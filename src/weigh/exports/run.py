@@ -64,7 +64,7 @@ def create_table(formula: Formula, dialect: str, table: str) -> str:
 def run_sqlite(
     query: str, formula: Formula, rows: Sequence[dict[str, Value]], table: str = "rows"
 ) -> list[dict[str, Any]]:
-    """The rows that a query gives in SQLite, which comes with Python."""
+    """The rows that a query gives in Python's SQLite; one more than `rows` at most."""
     import sqlite3
     from contextlib import closing
 
@@ -72,13 +72,13 @@ def run_sqlite(
         connection.execute(create_table(formula, "sqlite", table))
         _insert(connection, formula, rows, table)
         connection.execute("PRAGMA query_only = ON")
-        return _fetch(connection, query)
+        return _fetch(connection, query, len(rows) + 1)
 
 
 def run_duckdb(
     query: str, formula: Formula, rows: Sequence[dict[str, Value]], table: str = "rows"
 ) -> list[dict[str, Any]]:
-    """The rows that a query gives in DuckDB."""
+    """The rows that a query gives in DuckDB; one more than `rows` at most."""
     try:
         import duckdb
     except ImportError:
@@ -88,17 +88,17 @@ def run_duckdb(
     with duckdb.connect(":memory:", config=shut) as connection:
         connection.execute(create_table(formula, "duckdb", table))
         _insert(connection, formula, rows, table)
-        return _fetch(connection, query)
+        return _fetch(connection, query, len(rows) + 1)
 
 
-def _fetch(connection: Any, query: str) -> list[dict[str, Any]]:
-    """The rows of a query, which is stopped after `MOST_SECONDS`."""
+def _fetch(connection: Any, query: str, most: int) -> list[dict[str, Any]]:
+    """The first `most` rows of a query, which is stopped after `MOST_SECONDS`."""
     start, stop = time.monotonic(), threading.Timer(MOST_SECONDS, connection.interrupt)
     stop.start()
     try:
         cursor = connection.execute(query)
         names = [column[0] for column in cursor.description]
-        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+        return [dict(zip(names, row, strict=True)) for row in cursor.fetchmany(most)]
     except Exception:
         if time.monotonic() - start < MOST_SECONDS:
             raise

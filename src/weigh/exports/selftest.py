@@ -223,11 +223,16 @@ def _ask(file: Path, text: str, written: str, formula: Formula, python: Expected
     run_in = _engine(written)
     try:
         query = translate(text, formula, written, run_in)
-        return (run_sqlite if run_in == "sqlite" else run_duckdb)(query, formula, python.rows)
+        found = (run_sqlite if run_in == "sqlite" else run_duckdb)(query, formula, python.rows)
     except ImportError:
         raise
     except Exception as error:  # each database and parser has errors of its own
         raise ValueError(f"{file} cannot be run in {run_in}: {error}") from None
+    n = len(python.rows)
+    if len(found) != n:
+        given = f"more than {n:,}" if len(found) > n else f"{len(found):,}"
+        raise ValueError(f"{file} gives {given} rows for {n:,}: a query must give one for each row")
+    return found
 
 
 def _compare_reasons(found: Rows, own: Rows, names: Sequence[str]) -> str:
