@@ -282,6 +282,7 @@ def test_a_connection_that_is_closed_already_is_dropped_before_it_is_served():
         with pytest.raises(BlockingIOError):  # others have their turn
             door.accept()
         with socket.create_connection(address) as alive:
+            alive.sendall(b"G")  # on Linux a connection waits for its data
             client, own = door.accept()
             assert own == alive.getsockname()
             client.close()

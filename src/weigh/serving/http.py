@@ -202,11 +202,14 @@ GRACE = 1.0
 MOST_WAIT = 30
 """Seconds after which a shutdown no longer waits for requests."""
 
-AT_ONCE, QUEUE = 16, 2048
-"""Connections accepted per turn of the event loop, and length of the system's queue."""
+AT_ONCE, QUEUE = 16, 256
+"""Connections accepted per turn of the event loop, and length of the system's queue.
+
+A client that floods a full queue waits a second before its next attempt, so a short queue slows it.
+"""
 
 
-DEAD = 256
+DEAD = 16
 """Most connections dropped per call because they were closed before they were accepted."""
 
 
