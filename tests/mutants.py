@@ -59,7 +59,7 @@ def mutate_slot(rng, slots):
     home, key = rng.choice(slots)
     value, kind = home[key], rng.randrange(7)
     if kind == 0:
-        home[key] = rng.choice(ODD)
+        home[key] = copy.deepcopy(rng.choice(ODD))
     elif kind == 1 and isinstance(value, int | float) and not isinstance(value, bool):
         home[key] = change_number(rng, value)
     elif kind == 2 and isinstance(value, list) and value:
@@ -75,7 +75,7 @@ def mutate_slot(rng, slots):
     elif isinstance(value, str):
         home[key] = value + rng.choice(["", "x", value, "\0"])
     else:
-        home[key] = rng.choice(ODD)
+        home[key] = copy.deepcopy(rng.choice(ODD))
 
 
 # ---------------------------------------------------------------- CSV files
