@@ -279,19 +279,36 @@ def run_all(sets: list[str], learners: list[str], keeping: Keeping) -> Results:
 
 
 def with_earlier(results: Results, earlier: Results) -> Results:
-    """Add earlier outcomes of rivals, of the same version of their library, where none is kept."""
+    """Add earlier outcomes of rivals, of the same version of their library, where none is kept.
+
+    EBM's are not added: ratios need its loss of each row.
+    """
     lasting = {
         name
         for name, learner in LEARNERS.items()
         if learner.library != "weigh"
+        and name != RIVAL
         and earlier.versions.get(learner.library) == results.versions[learner.library]
     }
     outcomes = {}
     for name, rows in results.outcomes.items():
-        before = earlier.outcomes.get(name, {})
-        rows = {key: own for key, own in before.items() if key in lasting} | rows
-        outcomes[name] = {key: rows[key] for key in LEARNERS if key in rows}
+        least, ebm = 1 / results.shapes[name].rows, rows.get(RIVAL)
+        before = {
+            key: _over(own, ebm, least)
+            for key, own in earlier.outcomes.get(name, {}).items()
+            if key in lasting
+        }
+        known = before | rows
+        outcomes[name] = {key: known[key] for key in LEARNERS if key in known}
     return replace(results, outcomes=outcomes)
+
+
+def _over(own: Outcome, ebm: Outcome | None, least: float) -> Outcome:
+    """An outcome with its ratio to the present EBM, if both have all folds and so all rows."""
+    if ebm is None or own.folds < FOLDS or ebm.folds < FOLDS:
+        return own
+    ratio = max(own.bits, least) / max(ebm.bits, least)
+    return replace(own, ratio=ratio, error=float("nan"))
 
 
 def describe_machine() -> str:

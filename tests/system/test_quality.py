@@ -222,10 +222,14 @@ def test_a_learner_without_a_fold_in_the_cache_is_left_out(tmp_path):
 
 def test_a_rival_without_a_kept_fit_keeps_its_earlier_outcome_if_its_version_is_the_same():
     now = results((0.4, 0.4))
-    before = replace(now, outcomes={"heart": {"LightGBM": make_outcome(0.7, 9), OURS: None}})
+    old = {"LightGBM": replace(make_outcome(0.7, 9), ratio=9.0), "EBM": make_outcome(9, 9)}
+    before = replace(now, outcomes={"heart": old | {OURS: make_outcome(9, 9)}})
     found = with_earlier(now, before).outcomes
     assert found["heart"]["LightGBM"].bits == 0.7
-    assert found["heart"][OURS] == now.outcomes["heart"][OURS]
+    assert found["heart"]["LightGBM"].ratio == pytest.approx(0.7 / 0.5)
+    assert {key: found["heart"][key] for key in (OURS, "EBM")} == {
+        key: now.outcomes["heart"][key] for key in (OURS, "EBM")
+    }
     assert "LightGBM" not in found["pima"]
     newer = replace(now, versions=now.versions | {"lightgbm": "4"})
     assert "LightGBM" not in with_earlier(newer, before).outcomes["heart"]
