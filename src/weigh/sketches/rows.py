@@ -2,8 +2,8 @@
 
 A hash has 64 bits from the values of a row and the names of its columns. Equal rows have equal
 hashes. A hash does not depend on the library, the file format, or the order of rows and columns: it
-is the sum over columns of a hash of value and name, mixed once more. Fractions are
-rounded to 10 digits before, because readers of text may misread the last ones, as pandas 2 does.
+is the sum over columns of a hash of value and name, mixed once more. Fractions are rounded to about
+9 digits before, because readers of text may misread the last ones, as pandas 2 does.
 
 The sketch salts the hashes and keeps the 512 smallest distinct ones, of 48 bits, with their counts:
 a random sample of the distinct rows. Sketches with the same salt add. Another row whose hash is as
