@@ -50,6 +50,14 @@ def values_of(table):
     return [key(column.values[code]) for code in column.codes.tolist()], column.values
 
 
+@pytest.fixture(autouse=True, scope="module")
+def short_columns_too():
+    """Code short columns by their bits, too, which costs only time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("weigh.frames.distinct.LEAST", 0)
+        yield
+
+
 @given(columns)
 @settings(max_examples=30, deadline=None)
 def test_a_row_has_the_text_that_its_cell_holds(values):
@@ -97,3 +105,15 @@ def test_columns_with_too_many_distinct_cells_are_coded_by_their_values(n):
     for table in (pl.DataFrame({"a": texts}), pd.DataFrame({"a": objects}, dtype=object)):
         assert values_of(read(table))[0] == [(str, text) for text in texts]
     assert distinct_views(view.slice(1, 1000)).first.tolist() == [*range(1000)]
+
+
+@pytest.mark.parametrize("n", [500, 4096, 4097])
+def test_short_columns_are_not_cast_and_allocate_no_table_of_bits(n, monkeypatch):
+    monkeypatch.setattr("weigh.frames.distinct.LEAST", 4096)
+    texts = [f"level {i % 7}" for i in range(n)]
+    coded = []
+    code = distinct._code
+    monkeypatch.setattr(distinct, "_code", lambda *given: coded.append(given) or code(*given))
+    for table in (pl.DataFrame({"a": texts}), pd.DataFrame({"a": texts}, dtype=object)):
+        assert values_of(read(table))[0] == [(str, text) for text in texts]
+    assert bool(coded) == (n > 4096)

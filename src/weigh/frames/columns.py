@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pyarrow import compute
 
 from weigh.errors import ColumnError, Parameter, ParameterError
-from weigh.frames.distinct import as_views, distinct_objects, distinct_views
+from weigh.frames.distinct import as_views, distinct_objects, distinct_views, is_worth_it
 from weigh.frames.values import (
     NOT_KNOWN,
     NotKnown,
@@ -320,7 +320,9 @@ def _code_arrow(array: Any) -> Codes:
 
 
 def _code_views(array: Any) -> Codes | None:
-    """Code text by the bits of Arrow's string views; None if too many differ, or Arrow is old."""
+    """Code text by the bits of its string views; None if few rows, many texts or an old Arrow."""
+    if not is_worth_it(len(array)):  # before any row is cast
+        return None
     codes: list[Integers] = []
     places: dict[Value, int] = {}
     try:

@@ -20,8 +20,16 @@ from weigh import few
 MOST = 4096
 """Most distinct cells; a column with more is coded by its values."""
 SLOTS = 4 * MOST
+"""Cells of the table of bits, of which each column needs 300 KB."""
+LEAST = 4096
+"""Rows up to which a column is coded by its values: the table of bits would take longer."""
 ROWS = 1 << 17
 """Rows that are made string views at a time, of 16 bytes each."""
+
+
+def is_worth_it(n_rows: int) -> bool:
+    """Whether rows are enough to pay for the tables of bits; few values are coded sooner."""
+    return n_rows > LEAST and not few.is_few(n_rows)
 
 
 @dataclass(frozen=True)
@@ -37,7 +45,7 @@ class Distinct:
 
 def distinct_objects(values: np.ndarray[Any, Any]) -> Distinct | None:
     """Distinct objects of an array by their address; None if there are many, or few rows."""
-    if few.is_few(len(values)):
+    if not is_worth_it(len(values)):
         return None
     held = values.__array_interface__
     addresses = held | {"typestr": f"<u{values.itemsize}", "descr": [("", f"<u{values.itemsize}")]}
@@ -51,9 +59,7 @@ class _Memory:
 
 
 def distinct_views(array: Any) -> Distinct | None:
-    """Distinct cells of an Arrow array of string views; None if there are many, or few rows."""
-    if few.is_few(len(array)):
-        return None
+    """Distinct cells of an Arrow array of string views; None if there are many."""
     held = np.frombuffer(array.buffers()[1], dtype=np.uint64).reshape(-1, 2)
     null = np.zeros(0, dtype=np.bool_)
     if array.null_count:
