@@ -200,12 +200,12 @@ def test_what_cannot_be_edited_is_refused_by_name(tmp_path):
     boosted = weigh.BoostedNBRegressor().fit(rows[["age", "cost"]], "cost")
     with pytest.raises(ValueError, match="BoostedNBRegressor"):
         weigh.edit(boosted, rows, "cost")
-    weigh.save(fit("gaussian", rows, pairs=0), tmp_path / "m.json")
+    weigh.save(boosted, tmp_path / "m.json")
     rows.to_csv(tmp_path / "rows.csv", index=False)
     words = ["edit", tmp_path / "m.json", tmp_path / "rows.csv", "--target", "cost"]
     done = CliRunner().invoke(main, [*map(str, words), "-o", str(tmp_path / "x.json")])
     assert done.exit_code == 1
-    assert "EducatedRegressor" in done.stderr
+    assert "BoostedNBRegressor" in done.stderr
     with pytest.raises(ParameterError) as error:
         weigh.edit(weigh.EvidenceNB().fit(rows, "kind"), rows, "kind", exposure="years")
     assert error.value.parameter == "exposure"
