@@ -85,7 +85,7 @@ class Result:
 
 
 def with_mean_zero(evidence: Evidence) -> Evidence:
-    """The same totals of complete rows from tables of mean zero, without a factor."""
+    """Shift the tables to mean zero and drop the factor; totals of complete rows stay."""
     plain = replace(evidence, attenuation=None)
     return shift(plain, np.array([table.share @ table.by_class for table in evidence]))
 

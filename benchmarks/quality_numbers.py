@@ -47,6 +47,12 @@ def loss(problem: Problem, y: Any, mean: Any) -> float:
     return float(2 * (logs - y + mean).mean())
 
 
+def refuse_other_data(known: kept.Kept, problem: Problem, path: Path) -> None:
+    """End the program if predictions were kept for other data."""
+    if known.data != problem.digest:
+        raise SystemExit(f"{path} was made from different data: delete it and run again")
+
+
 def run_rival(name: str, learner: str) -> None:
     """The folds that are not kept yet."""
     problem = SETS[name]()
@@ -54,8 +60,7 @@ def run_rival(name: str, learner: str) -> None:
         return
     fit, package = RIVALS[learner]
     known = kept.read(name, learner) or kept.start(problem, package)
-    if known.data != problem.digest:
-        raise SystemExit(f"{kept.path(name, learner)} is of other data: delete it and run again")
+    refuse_other_data(known, problem, kept.path(name, learner))
     for fold, (train, test) in enumerate(kept.splits(problem)):
         if known.has(fold):
             continue
@@ -123,8 +128,7 @@ def read_rival(name: str, learner: str) -> Measured | None:
     if known is None:
         return None
     problem = SETS[name]()
-    if known.data != problem.digest:
-        raise SystemExit(f"{kept.path(name, learner)} is of other data: delete it and run again")
+    refuse_other_data(known, problem, kept.path(name, learner))
     losses = np.array(
         [
             loss(problem, problem.y[test], known.predictions[test])

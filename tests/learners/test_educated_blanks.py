@@ -45,7 +45,7 @@ def draw_frame(seed, n_rows=200, n_classes=2):
 
 
 def unsettled(monkeypatch, *arguments, **parameters):
-    """The same fit before the gauge and without a factor: tables of mean zero."""
+    """Evidence of a fit with tables of mean zero and without a factor."""
     with monkeypatch.context() as patch:
         patch.setattr("weigh.educated.attenuation.LEAST_GAIN", np.inf)
         patch.setattr("weigh.educated.learner.zero_not_known", lambda evidence, *_: (evidence, [0]))

@@ -287,7 +287,7 @@ def test_classes_of_another_type_do_not_add():
 
 
 def orders_of(array):
-    """The same cells, held in memory in other ways."""
+    """Tables with equal cells in different memory layouts."""
     wide = np.zeros((len(array), 2 * array.shape[1]), dtype=array.dtype)
     wide[:, ::2] = array
     return {
