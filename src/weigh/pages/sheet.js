@@ -236,7 +236,7 @@ function sheetView(model) {
     const rows = [
       ["Prior and weights", hundredths(sheet.before)],
       shares
-        ? ["Share of the evidence not known", percent(rule.n)]
+        ? ["Share of the evidence not known", `${(100 * rule.n).toFixed(0)}%`]
         : [`${unit} observed`, String(rule.n)],
       [shares ? "Factor of the weights" : "Exponent", String(Number(rule.exponent.toPrecision(3)))],
     ];

@@ -90,7 +90,7 @@ def _attenuation(sheet: BalanceSheet) -> list[tuple[str, str]]:
         return []
     rows = [("Prior and weights", hundredths(rule.before))]
     if rule.form == "known":
-        rows.append(("Share of the evidence not known", percent(rule.n)))
+        rows.append(("Share of the evidence not known", f"{rule.n:.0%}"))
         return [*rows, ("Factor of the weights", f"{rule.exponent:.3g}")]
     if rule.perplexity is not None:
         rows.append(
