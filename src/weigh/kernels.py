@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from weigh.few import BYTE_TABLE
+
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function to run without the interpreter lock, cached on disk if possible."""
@@ -50,11 +52,17 @@ def count_codes(codes: Any, out: Any) -> None:
 
 @compiled
 def count_bytes(matrix: Any, classes: Any, out: Any) -> None:
-    """Add one to out[class, column, code] for each cell of a matrix of codes below 256."""
+    """Add one to out[class, column, code] for each cell of a matrix of codes below 256.
+
+    `out` is flat, with BYTE_TABLE counters for each class and column. Unsigned numbers and steps of
+    a constant spare the check of negative positions and a multiplication in each cell.
+    """
+    step = np.uint64(BYTE_TABLE)
     for i in range(matrix.shape[0]):
-        label = classes[i]
+        table = np.uint64(classes[i]) * np.uint64(matrix.shape[1]) * step
         for j in range(matrix.shape[1]):
-            out[label, j, matrix[i, j]] += np.uint32(1)
+            out[table + np.uint64(matrix[i, j])] += np.uint32(1)
+            table += step
 
 
 @compiled

@@ -143,7 +143,7 @@ class Rows:
         from weigh import kernels
 
         counts = np.zeros((self.n_classes, matrix.shape[1], BYTE_TABLE), dtype=np.uint32)
-        kernels.count_bytes(matrix, self.labels, counts)
+        kernels.count_bytes(matrix, self.labels, counts.reshape(-1))
         return counts[:, :, :256]
 
 
