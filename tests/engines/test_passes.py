@@ -21,6 +21,7 @@ from weigh.bins import Placed
 from weigh.engine import HELD_OUT, TRAIN, Block, CodedRows, Piecewise, Pile, Sums
 from weigh.folds import Dealer, deal_small, group_splits, read_splits
 from weigh.frames import Scan
+from weigh.tally import Rows
 
 MOST = 40
 """The passes that the search for a norm may take over rows that are far."""
@@ -458,3 +459,13 @@ def test_the_counts_of_bytes_keep_no_table_of_each_block(monkeypatch):
     assert most < 40e6
     codes = np.bincount(5 * y + array[:, 3], minlength=450).reshape(90, 5).T
     np.testing.assert_array_equal(model.evidence_["x3"].counts, codes)
+
+
+@pytest.mark.parametrize(("n_classes", "n_columns"), [(1, 1), (2, 40), (3, 7)])
+def test_a_matrix_of_bytes_is_counted_as_its_columns_are(n_classes, n_columns):
+    rng = np.random.default_rng(2)
+    matrix = rng.choice(np.array([0, 1, 254, 255], np.uint8), (500, n_columns))
+    rows = Rows(rng.integers(0, n_classes, 500), None, n_classes)
+    counts = rows.count_bytes(matrix)
+    for j, codes in enumerate(matrix.T):
+        np.testing.assert_array_equal(counts[:, j].T, rows.count(codes, 256))
