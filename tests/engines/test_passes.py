@@ -451,7 +451,7 @@ def test_the_counts_of_bytes_keep_no_table_of_each_block(monkeypatch):
     monkeypatch.setattr("weigh.engine.threads.workers", lambda: 2)
     rng = np.random.default_rng(0)
     array, y = rng.integers(0, 5, (60_000, 10)).astype(np.uint8), rng.integers(0, 90, 60_000)
-    model = weigh.EvidenceNB(categorical_features="all")
+    model = weigh.EvidenceNB(categorical_features="all").fit(array, y)  # loads and compiles
     tracemalloc.start()
     model.fit(array, y)
     _, most = tracemalloc.get_traced_memory()
