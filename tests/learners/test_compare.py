@@ -37,6 +37,7 @@ from weigh import (
     BoostedNB,
     BoostedNBRegressor,
     C44Classifier,
+    EducatedNB,
     EvidenceNB,
     RecalibratedClassifier,
     WeightedNB,
@@ -775,6 +776,21 @@ def test_processes_of_their_own_give_the_same_comparison():
         assert spread[entry.name].loss == entry.loss
         assert spread[entry.name].warnings == entry.warnings
     assert (spread.best, spread.choice, spread.reason) == (alone.best, alone.choice, alone.reason)
+
+
+def test_pairs_are_compared_on_the_same_folds_as_a_model_without():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.choice([*"ab"], (240, 3)), columns=["one", "other", "noise"])
+    differ = (X["one"] != X["other"]).to_numpy()
+    y = np.where(rng.random(240) < 0.1, ~differ, differ)
+    learners = {"alone": EducatedNB(pairs=0), "pairs": EducatedNB(pairs=1)}
+    found = compare(X, y, learners, cv=KFold(3))
+    for name, learner in learners.items():
+        p = cross_val_predict(learner, X, y, cv=KFold(3), method="predict_proba")
+        assert found[name].loss == pytest.approx(loss_bits(y, p[:, 1]))
+    assert found["alone"].loss > 0.9 > 0.7 > found["pairs"].loss  # 0.47 bits is the entropy
+    assert found.best == found.choice == "pairs"
+    assert found.learner.fit(X, y).evidence_.names == ("one", "other", "noise", "one & other")
 
 
 # ---------------------------------------------------------------- numbers

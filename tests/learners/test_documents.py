@@ -135,6 +135,24 @@ def test_reasons_are_the_tokens_of_largest_contribution(only, n_classes):
         np.testing.assert_allclose(weights, [kept[name] for name in order])
 
 
+@pytest.mark.parametrize("kind", ["sparse", "dense", "polars", "array"])
+def test_counts_are_levels_with_names_for_learners_of_levels(kind, documents):
+    counts, names = documents
+    frame = pd.DataFrame.sparse.from_spmatrix(counts, columns=names)
+    dense = frame.sparse.to_dense()
+    expected = EducatedNB(pairs=0).fit(dense, KINDS)
+    if kind == "array":
+        table, model = dense, EducatedNB(pairs=0).fit(counts.toarray(), KINDS, feature_names=names)
+    else:
+        table = {"sparse": frame, "dense": dense, "polars": pl.from_pandas(dense)}[kind]
+        model = EducatedNB(pairs=0).fit(table, KINDS)
+    assert str(model.evidence_) == str(expected.evidence_)
+    np.testing.assert_array_equal(model.predict_proba(table), expected.predict_proba(dense))
+    reasons = weigh.reasons(model, table, n=1, only="for")["reason_1"]
+    assert np.asarray(reasons)[0] == "money = 1"
+    assert "money = 1" in str(model.balance_sheet(table[:1]))
+
+
 def test_a_sparse_matrix_is_refused_by_learners_of_levels(documents):
     with pytest.raises(ValueError, match=r"event_model='counts'"):
         EducatedNB().fit(documents[0], KINDS)

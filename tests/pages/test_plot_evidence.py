@@ -427,6 +427,22 @@ def test_names_are_text_and_never_formulas(name):
             assert not (text.get_parse_math() and is_math_text(text.get_text())), text
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_of_documents_the_tokens_that_tell_the_classes_apart_are_drawn(n_classes):
+    y = np.arange(60) % n_classes
+    common = np.full((60, 100), 5)  # in all documents of all classes
+    telling = np.eye(n_classes, dtype=int)[y]
+    counts = np.hstack([common, telling])
+    names = [f"common{i}" for i in range(100)] + [f"of{k}" for k in range(n_classes)]
+    model = EvidenceNB(event_model="counts").fit(counts, y, feature_names=names)
+    display = EvidenceDisplay.from_estimator(model)
+    panel = display.panels_[0]
+    assert {*names[100:]} < {*panel.labels}
+    assert len(panel.labels) + panel.left_out == len(names)
+    if n_classes == 2:
+        assert (panel.labels[0], panel.labels[-1]) == ("of1", "of0")
+
+
 def test_names_that_begin_alike_are_told_apart_by_their_ends():
     names = [f"a question that many people were asked, number {i}" for i in range(3)]
     short = shorten_all(names, 20)

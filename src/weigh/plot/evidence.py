@@ -49,7 +49,8 @@ class EvidenceDisplay(Display):
     and the distribution of the training rows below; special codes and missing are beside the axis.
     Categories are bars with intervals, and their share of the rows at the right. A pair of features
     is a heat map: cells whose interval includes zero are grey, and cells without rows are blank.
-    Weights are times 100. Rare levels with extreme weights are arrows at the edge.
+    Weights are times 100. Rare levels with extreme weights are arrows at the edge. If not all
+    levels fit, the most common are drawn; of documents, the tokens that tell the classes apart.
 
     Parameters
     ----------
@@ -124,7 +125,8 @@ class EvidenceDisplay(Display):
         return bool((signs[k] if len(signs) > 1 else signs[0] * (2 * k - 1)) > 0)
 
     def _panel(self, i: int, most: int) -> Panel:
-        panel = panel_of(self.choice.drawn[i], self.question, most, self.level_order)
+        table, tokens = self.choice.drawn[i], self.evidence.event_model == "counts"
+        panel = panel_of(table, self.question, most, self.level_order, tokens)
         return replace(panel, colours=self.colours)
 
     @classmethod

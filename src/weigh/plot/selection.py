@@ -214,11 +214,20 @@ class Room:
 
 
 def panel_of(
-    table: FeatureTable, question: Question, most: int = MOST_LEVELS, order: str = "weight"
+    table: FeatureTable,
+    question: Question,
+    most: int = MOST_LEVELS,
+    order: str = "weight",
+    tokens: bool = False,
 ) -> Panel:
-    """The levels to draw: all bins, and the categories with the most rows."""
+    """The levels to draw: all bins, and the categories with the most rows.
+
+    Of documents, these are the tokens that tell the classes apart: the largest shares times squared
+    weights. The most common tokens are in documents of all classes.
+    """
     share, feature, weights = table.share, table.feature, 100 * question.weights(table)
-    kept, axis = _kept(table, len(question.signs), most), None
+    rank = share * (weights**2).max(axis=1) if tokens else share
+    kept, axis = _kept(table, rank, len(question.signs), most), None
     if isinstance(feature, Feature) and feature.cuts:
         axis = NumberAxis.of(feature.cuts)
     elif order == "weight" and weights.shape[1] == 1 and _may_sort(feature):
@@ -244,14 +253,14 @@ def _may_sort(feature: Feature | Cross) -> bool:
     return isinstance(feature, Feature) and not feature.ordered
 
 
-def _kept(table: FeatureTable, n_lines: int, most: int) -> Integers:
-    """Indices of bins and of the most common other levels; all levels of a heat map."""
+def _kept(table: FeatureTable, rank: Floats, n_lines: int, most: int) -> Integers:
+    """Indices of bins and of the other levels of highest rank; all levels of a heat map."""
     is_interval = np.array([isinstance(level, Interval) for level in table.levels], dtype=bool)
     places = np.flatnonzero((table.share > 0) | is_interval)
     free = places[~is_interval[places]]
     if len(free) <= most or (isinstance(table.feature, Cross) and n_lines == 1):
         return places
-    kept = free[np.argsort(-table.share[free], kind="stable")[:most]]
+    kept = free[np.argsort(-rank[free], kind="stable")[:most]]
     return np.sort(np.concatenate([places[is_interval[places]], kept]))
 
 
