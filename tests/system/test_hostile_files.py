@@ -38,6 +38,32 @@ def test_rates_that_do_not_add_up_are_refused(saved, rate):
         weigh.load(rewritten(saved))
 
 
+@pytest.mark.parametrize("key", ["labels", "values"])
+def test_labels_that_name_other_levels_are_refused(saved, key):
+    listed = saved[1]["evidence"]["features"][0][key]
+    listed[0], listed[1] = listed[1], listed[0]
+    with pytest.raises(ValueError, match="labels of 'Class' are not in the order of its levels"):
+        weigh.load(rewritten(saved))
+
+
+@pytest.mark.parametrize("labels", [["1st"], [1, 2, 3, 4], "text"])
+def test_labels_that_do_not_name_every_level_are_refused(saved, labels):
+    saved[1]["evidence"]["features"][0]["labels"] = labels
+    with pytest.raises(ValueError, match="labels of 'Class' must name every level"):
+        weigh.load(rewritten(saved))
+
+
+def test_labels_that_a_release_words_differently_are_read(saved):
+    saved[1]["evidence"]["features"][0]["labels"][0] = "first class"
+    assert str(weigh.load(rewritten(saved)).evidence_) == str(MODEL.evidence_)
+
+
+def test_counts_of_more_rows_than_there_are_are_refused(saved):
+    saved[1]["evidence"]["features"][0]["counts"][0][0] += 1
+    with pytest.raises(ValueError, match="counts of 'Class' add up to more rows"):
+        weigh.load(rewritten(saved))
+
+
 @pytest.mark.parametrize("key", ["format", "prior", "weights"])
 def test_a_key_that_occurs_twice_is_refused(saved, key):
     text = json.dumps(saved[1])

@@ -115,11 +115,14 @@ def evidence_from_dict(data: Mapping[str, Any]) -> Evidence:
     counts = numbers(data, "class_counts", (n,), low=0)
     check(counts.sum() > 0, "class_counts must not all be zero")
     pairs = zip(data["features"], features, strict=True)
+    tables = tuple(_table_from_dict(table, feature, n) for table, feature in pairs)
+    if n > 1 and not tokens:
+        _check_counts(tables, counts)
     found = Evidence(
         classes=classes,
         class_counts=counts,
         prior=squeeze(numbers(data, "prior", (1 if n == 2 else n,))),
-        tables=tuple(_table_from_dict(table, feature, n) for table, feature in pairs),
+        tables=tables,
         assumed_rate=rate,
         prior_variances=variances(data, "prior_variances", (n,)),
         event_model=data["event_model"],
@@ -134,6 +137,13 @@ def evidence_from_dict(data: Mapping[str, Any]) -> Evidence:
         edits=_edits_from_dict(data),
     )
     return name_as_recorded(found)
+
+
+def _check_counts(tables: Sequence[FeatureTable], class_counts: Floats) -> None:
+    """Refuse counts of levels that add up to more rows than there are; rows may be skipped."""
+    for table in tables:
+        fits = bool(np.all(table.counts.sum(axis=0) <= class_counts * (1 + 1e-9)))
+        check(fits, f"counts of {table.name!r} add up to more rows than class_counts")
 
 
 def _edits_from_dict(data: Mapping[str, Any]) -> tuple[Change, ...]:

@@ -157,7 +157,21 @@ def read_features(data: Mapping[str, Any], in_order: bool = False) -> tuple[Feat
 
 def feature_from_dict(data: Mapping[str, Any], in_order: bool = False) -> Feature | Cross:
     """A feature from what `feature_to_dict` wrote."""
-    return _cross_from_dict(data) if "parts" in data else _part_from_dict(data, in_order)
+    found = _cross_from_dict(data) if "parts" in data else _part_from_dict(data, in_order)
+    _check_labels(data.get("labels", [*found.labels]), found)
+    return found
+
+
+def _check_labels(listed: Any, feature: Feature | Cross) -> None:
+    """Refuse labels that name other levels than the weights beside them.
+
+    A later release may word a label differently, so other words pass: only their order is checked.
+    """
+    known, sound = feature.labels, isinstance(listed, list) and {*map(type, listed)} <= {str}
+    check(sound and len(listed) == len(known), f"labels of {feature.name!r} must name every level")
+    same = {text: i for i, text in enumerate(known)}
+    order = [same[text] for text in listed if text in same]
+    check(order == sorted(order), f"labels of {feature.name!r} are not in the order of its levels")
 
 
 def read_columns(data: Mapping[str, Any], features: tuple[Feature | Cross, ...]) -> tuple[str, ...]:
