@@ -183,7 +183,7 @@ def _score_tables(
 @options.pos_label
 @options.weight
 @options.exposure
-@click.option("-o", "--output", metavar="FILE.html", help="Also write the result as an HTML page.")
+@options.page
 @options.as_json
 def challenge(
     old: str,
@@ -267,7 +267,7 @@ DRIFTED = 3
 @options.exposure
 @options.event
 @options.duration
-@click.option("-o", "--output", metavar="FILE.html", help="Also write the result as an HTML page.")
+@options.page
 @options.as_json
 @click.pass_context
 def drift(

@@ -188,6 +188,9 @@ pos_label = click.option(
     metavar="CLASS",
     help="The positive class (default: the second of two).",
 )
+page = click.option(
+    "-o", "--output", metavar="FILE.html", help="Also write the result as an HTML page."
+)
 labels = click.option(
     "--labels",
     metavar="FILE",

@@ -166,7 +166,7 @@ def render(model: Any, to: str, options: SqlOptions) -> Any:
         from weigh.exports import sql  # which builds on this module
 
         asked = vars(options) | {"dialect": options.dialect or "duckdb"}
-        return sql.write(read_formula(model), **asked)
+        return sql.plan(read_formula(model), **asked).text
     if options != SqlOptions():
         given = [
             name for name, value in vars(options).items() if value != getattr(SqlOptions, name)

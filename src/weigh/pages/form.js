@@ -75,19 +75,21 @@
     return { box, show };
   }
 
+  // Text field for a number, which may have a decimal comma, and the line below it.
+  function decimal(j) {
+    const kind = { type: "text", inputMode: "decimal", autocomplete: "off" };
+    const input = make("input", { ...kind, id: `a${j}` });
+    const hint = make("span", { className: "hint", id: `h${j}` });
+    input.setAttribute("aria-describedby", hint.id);
+    return { input, hint };
+  }
+
   // Input of a number, with its bin, and buttons for special codes and for missing.
   const FAR = ". Far beyond the bins of the training rows: check the value and its unit";
 
   function number(column, j) {
     let missing = false;
-    const input = make("input", {
-      type: "text",
-      inputMode: "decimal",
-      id: `a${j}`,
-      autocomplete: "off",
-    });
-    const hint = make("span", { className: "hint", id: `h${j}` });
-    input.setAttribute("aria-describedby", hint.id);
+    const { input, hint } = decimal(j);
     const part = model.parts.find((p) => p.column === j);
     const special = [null, ...(column.missing ? [weigh.MISSING] : []), ...column.codes];
     const buttons = special.map((code) => {
@@ -137,14 +139,7 @@
   };
 
   function known(column, j) {
-    const input = make("input", {
-      type: "text",
-      inputMode: "decimal",
-      id: `a${j}`,
-      autocomplete: "off",
-    });
-    const hint = make("span", { className: "hint", id: `h${j}` });
-    input.setAttribute("aria-describedby", hint.id);
+    const { input, hint } = decimal(j);
     const low = column.kind === "exposure" ? 0 : -Infinity;
     function read() {
       const value = readNumber(input.value);

@@ -15,26 +15,11 @@ from weigh.evidence.show import ROWS, summarise
 from weigh.frames import Floats, Integers, Table, as_rows, canonical, did_you_mean
 from weigh.layout import render
 from weigh.parameters import is_count
+from weigh.sheet import Reasons
 
 if TYPE_CHECKING:
     from weigh.recourse import Lever
     from weigh.scorecard.card import Scorecard
-
-
-@dataclass(frozen=True, eq=False)
-class CostsFound:
-    """The features that cost each row most points, the largest cost first."""
-
-    texts: np.ndarray[Any, np.dtype[np.object_]]
-    costs: Floats
-
-    def columns(self) -> dict[str, list[Any]]:
-        """reason_1, cost_1, reason_2 and so on."""
-        found: dict[str, list[Any]] = {}
-        for j in range(self.texts.shape[1]):
-            found[f"reason_{j + 1}"] = self.texts[:, j].tolist()
-            found[f"cost_{j + 1}"] = self.costs[:, j].tolist()
-        return found
 
 
 USUAL = 0.05
@@ -64,7 +49,7 @@ def _baseline(table: FeatureTable, best: bool) -> float:
     return float(points[usual if usual.any() else rows > 0].max())
 
 
-def find_costs(card: Scorecard, table: Table, n: int, against: str) -> CostsFound:
+def find_costs(card: Scorecard, table: Table, n: int, against: str) -> Reasons:
     """Cost = baseline - points, the largest n of each row that are positive."""
     if not is_count(n) or n < 1:
         raise ValueError(f"n must be a whole number of at least 1, got {n!r}")
@@ -74,7 +59,7 @@ def find_costs(card: Scorecard, table: Table, n: int, against: str) -> CostsFoun
     chosen = np.take_along_axis(costs, costliest, axis=1)
     texts = _texts(card, table, costliest)
     texts[chosen <= 0] = None
-    return CostsFound(texts, np.maximum(chosen, 0.0))
+    return Reasons(texts, np.maximum(chosen, 0.0), "cost")
 
 
 def _texts(card: Scorecard, table: Table, costliest: Integers) -> Any:

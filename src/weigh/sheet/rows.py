@@ -22,13 +22,14 @@ class Reasons:
 
     texts: np.ndarray[Any, np.dtype[np.object_]]
     weights: Floats
+    unit: str = "weight"  # a scorecard's are costs
 
     def columns(self) -> dict[str, list[Any]]:
         """Columns reason_1, weight_1, reason_2 and so on."""
         found: dict[str, list[Any]] = {}
         for j in range(self.texts.shape[1]):
             found[f"reason_{j + 1}"] = self.texts[:, j].tolist()
-            found[f"weight_{j + 1}"] = self.weights[:, j].tolist()
+            found[f"{self.unit}_{j + 1}"] = self.weights[:, j].tolist()
         return found
 
 

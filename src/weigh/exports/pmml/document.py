@@ -45,7 +45,7 @@ def to_text(formula: Formula, model: Element) -> str:
     """The whole PMML document as text: header, data dictionary and model."""
     header = node("Header", node("Application", name="weigh"), description=formula.description)
     columns = [_data_field(column) for column in formula.inputs]
-    if len(formula.prior) > 1 or formula.not_known:
+    if _has_target(formula):
         name = target_name(formula)
         target = node("DataField", name=name, optype="categorical", dataType="string")
         target.extend(node("Value", value=name) for name in formula.class_names)
@@ -79,6 +79,11 @@ def mining_schema(formula: Formula, target: str = "") -> Element:
     if target:
         schema.append(node("MiningField", name=target, usageType="target"))
     return schema
+
+
+def _has_target(formula: Formula) -> bool:
+    """Whether the document declares the classes: where it is a RegressionModel."""
+    return len(formula.prior) > 1 or bool(formula.not_known)
 
 
 def target_name(formula: Formula) -> str:
@@ -122,13 +127,20 @@ def number(value: float) -> Element:
     return made
 
 
-def output(name: str, expression: Element) -> Element:
-    """An output field that is computed from an expression."""
-    return node(
-        "OutputField",
-        expression,
-        name=name,
-        optype="continuous",
-        dataType="double",
-        feature="transformedValue",
-    )
+# ------------------------------------------------------------ the model
+
+
+def model(
+    tag: str, formula: Formula, outputs: list[Element], *parts: Element, **attributes: str
+) -> Element:
+    """A model element, which begins with the columns that it reads and the fields that it gives."""
+    target = target_name(formula) if _has_target(formula) else ""
+    head = mining_schema(formula, target), node("Output", *outputs)
+    return node(tag, *head, *parts, modelName=formula.model_name, **attributes)
+
+
+def output(formula: Formula, name: str, feature: str, *parts: Element, **more: str) -> Element:
+    """A number that the model gives: its prediction, a probability, or what an expression says."""
+    name = own_name(formula, name)
+    kind = {"optype": "continuous", "dataType": "double", "feature": feature}
+    return node("OutputField", *parts, name=name, **kind, **more)

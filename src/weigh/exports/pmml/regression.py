@@ -11,13 +11,12 @@ from weigh.bins import Feature, Kind
 from weigh.exports.pmml.document import (
     apply,
     field,
-    mining_schema,
+    model,
     node,
     number,
     output,
     own_name,
     spell,
-    target_name,
 )
 from weigh.formula import Formula, Term
 
@@ -25,19 +24,12 @@ from weigh.formula import Formula, Term
 def write_regression(formula: Formula) -> Element:
     """A RegressionModel: the probability of a class is its share of the sum of all powers."""
     steps = node("LocalTransformations", *_levels(formula), *_totals(formula), *_powers(formula))
-    model = node(
-        "RegressionModel",
-        mining_schema(formula, target_name(formula)),
-        _outputs(formula),
-        steps,
-        modelName=formula.model_name,
-        functionName="classification",
-        normalizationMethod="simplemax",
-    )
+    kind = {"functionName": "classification", "normalizationMethod": "simplemax"}
+    made = model("RegressionModel", formula, _outputs(formula), steps, **kind)
     for k, name in enumerate(formula.class_names):
         power = node("NumericPredictor", name=_own(formula, f"power {k}"), coefficient="1.0")
-        model.append(node("RegressionTable", power, intercept="0.0", targetCategory=name))
-    return model
+        made.append(node("RegressionTable", power, intercept="0.0", targetCategory=name))
+    return made
 
 
 def _own(formula: Formula, name: str) -> str:
@@ -217,19 +209,10 @@ def _powers(formula: Formula) -> list[Element]:
     return found
 
 
-def _outputs(formula: Formula) -> Element:
-    made = node("Output")
-    for k, name in enumerate(formula.total_names):
-        made.append(output(own_name(formula, name), field(_own(formula, f"total {k}"))))
-    for label, name in zip(formula.class_names, formula.prediction_names, strict=True):
-        made.append(
-            node(
-                "OutputField",
-                name=own_name(formula, name),
-                optype="continuous",
-                dataType="double",
-                feature="probability",
-                value=label,
-            )
-        )
-    return made
+def _outputs(formula: Formula) -> list[Element]:
+    totals = [
+        output(formula, name, "transformedValue", field(_own(formula, f"total {k}")))
+        for k, name in enumerate(formula.total_names)
+    ]
+    shares = zip(formula.class_names, formula.prediction_names, strict=True)
+    return totals + [output(formula, name, "probability", value=label) for label, name in shares]

@@ -11,7 +11,7 @@ from weigh.evidence.exposure import Known
 from weigh.exports.pmml.document import (
     apply,
     field,
-    mining_schema,
+    model,
     node,
     number,
     output,
@@ -25,12 +25,11 @@ def write_scorecard(formula: Formula) -> Element:
     """A Scorecard with the prior as initial score and a partial score for every level."""
     costs = formula.costs
     characteristics = node("Characteristics", *(_characteristic(formula, t) for t in formula.terms))
-    return node(
+    return model(
         "Scorecard",
-        mining_schema(formula),
+        formula,
         _outputs(formula),
         characteristics,
-        modelName=formula.model_name,
         functionName="regression",
         algorithmName="weights of evidence",
         initialScore=spell(formula.prior[0]),
@@ -141,28 +140,23 @@ def _is_other(column: Feature) -> list[Element]:
     return [node("SimplePredicate", field=column.name, operator="isNotMissing"), *known]
 
 
-def _outputs(formula: Formula) -> Element:
+def _outputs(formula: Formula) -> list[Element]:
     score = own_name(formula, formula.score_name or "score")
-    made = node("Output", _predicted(score))
+    made = [output(formula, score, "predictedValue")]
     total = field(score) if formula.curve is None else _worth(formula.curve, score)
     for column in formula.known:
         total = apply("+", total, _add_known(column))
     said = own_name(formula, formula.total_names[0])
-    made.append(output(said, total))
+    made.append(output(formula, said, "transformedValue", total))
     for name, tree in zip(formula.prediction_names, _predictions(formula, said), strict=True):
-        made.append(output(own_name(formula, name), tree))
-    for rank in range(1, min(3, len(formula.terms)) + 1):
-        made.append(
-            node(
-                "OutputField",
-                name=own_name(formula, f"reason_{rank}"),
-                optype="categorical",
-                dataType="string",
-                feature="reasonCode",
-                rank=str(rank),
-            )
-        )
-    return made
+        made.append(output(formula, name, "transformedValue", tree))
+    return made + [_reason(formula, 1 + i) for i in range(min(3, len(formula.terms)))]
+
+
+def _reason(formula: Formula, rank: int) -> Element:
+    kind = {"optype": "categorical", "dataType": "string", "feature": "reasonCode"}
+    name = own_name(formula, f"reason_{rank}")
+    return node("OutputField", name=name, **kind, rank=str(rank))
 
 
 def _add_known(column: Known) -> Element:
@@ -180,12 +174,6 @@ def _predictions(formula: Formula, total: str) -> list[Element]:
         return [apply("exp", field(total)) if formula.link == "log" else field(total)]
     powers = (apply("exp", apply("*", number(sign), field(total))) for sign in (1.0, -1.0))
     return [apply("/", number(1.0), apply("+", number(1.0), power)) for power in powers]
-
-
-def _predicted(name: str) -> Element:
-    return node(
-        "OutputField", name=name, optype="continuous", dataType="double", feature="predictedValue"
-    )
 
 
 def _worth(curve: Curve, score: str) -> Element:

@@ -6,6 +6,6 @@ query      the whole query, a chain of common table expressions
 """
 
 from weigh.exports.sql.dialects import DIALECTS
-from weigh.exports.sql.query import Query, plan, write
+from weigh.exports.sql.query import Query, plan
 
-__all__ = ["DIALECTS", "Query", "plan", "write"]
+__all__ = ["DIALECTS", "Query", "plan"]

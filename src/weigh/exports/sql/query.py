@@ -39,18 +39,6 @@ class Query:
     score: str = ""
 
 
-def write(
-    formula: Formula,
-    dialect: str = "duckdb",
-    table: str = "rows",
-    keep: Sequence[str] = (),
-    contributions: bool = False,
-    reasons: int = 0,
-) -> str:
-    """The text of a query that scores every row of a table; see `plan` for the parameters."""
-    return plan(formula, dialect, table, keep, contributions, reasons).text
-
-
 def plan(
     formula: Formula,
     dialect: str = "duckdb",
