@@ -50,8 +50,8 @@ if TYPE_CHECKING:
     from weigh.monitoring import drift_series as drift_series
     from weigh.monitoring import update as update
     from weigh.naive import EvidenceNB as EvidenceNB
-    from weigh.pages import calculator as calculator
-    from weigh.pages import report as report
+    from weigh.pages.calculator_page import calculator as calculator
+    from weigh.pages.report_page import report as report
     from weigh.perplexed import PerplexedNB as PerplexedNB
     from weigh.plot import AttenuationPathDisplay as AttenuationPathDisplay
     from weigh.plot import BalanceSheetDisplay as BalanceSheetDisplay
@@ -131,7 +131,7 @@ _HOMES = {  # every public name and its module: the one line of a new learner
     "WeightOfEvidence": "woe",
     "WeightedNB": "weighted",
     "blank": "frames",
-    "calculator": "pages",
+    "calculator": "pages.calculator_page",
     "challenge": "comparison",
     "compare": "comparison",
     "conversion_table": "sheet",
@@ -148,7 +148,7 @@ _HOMES = {  # every public name and its module: the one line of a new learner
     "read_bins": "bins",
     "read_file": "frames",
     "reasons": "sheet",
-    "report": "pages",
+    "report": "pages.report_page",
     "save": "store",
     "scan": "frames",
     "score_table": "scoring",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from copy import copy
 from functools import cache
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -192,6 +193,12 @@ class StoredTable(Predictor):
         self._learnt, self.classes_ = evidence, evidence.classes
         if named:
             self.feature_names_in_ = np.array(evidence.column_names, dtype=object)
+
+    def with_prior(self, rate: Floats) -> Self:
+        """The table for a population with other class frequencies, in the order of `classes_`."""
+        moved = copy(self)
+        moved._learnt = self._learnt.with_prior(rate)
+        return moved
 
     @staticmethod
     def of(learner: str, evidence: Evidence, named: bool) -> StoredTable:

@@ -8,6 +8,7 @@ import math
 import random
 import re
 import shlex
+import subprocess
 import sys
 import threading
 from dataclasses import replace
@@ -624,6 +625,16 @@ def test_a_model_that_cannot_be_served_is_refused_by_name(tmp_path):
     words = weigh.EvidenceNB(event_model="counts").fit([[1, 0], [0, 2]], ["a", "b"])
     with pytest.raises(ValueError, match="model of documents"):
         make(tmp_path, words)
+
+
+def test_the_service_starts_without_the_libraries_that_fit_models(folder):
+    code = (
+        "import sys\nfrom weigh.serving import make_app\n"
+        f"make_app({str(folder / 'people.json')!r})\n"
+        "print([name for name in ('sklearn', 'pandas', 'numba') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
 
 
 def test_without_fastapi_the_error_names_the_extra(folder, people, monkeypatch):

@@ -16,7 +16,6 @@ from weigh.evaluation.numbers import (
     NumberEvaluation,
     estimates_numbers,
     evaluate_estimates,
-    refuse_class_options,
     refuse_exposure,
 )
 from weigh.evaluation.page import share_of
@@ -27,6 +26,7 @@ from weigh.layout import Grid, View, count_of
 from weigh.metrics import COVERAGE, Scored, auc, auc_difference, calibration_line
 from weigh.metrics.numbers import Bounded, read_threshold
 from weigh.metrics.predicted import Predicted, Question, predict_rows
+from weigh.sheet import refuse_class_options
 
 # ------------------------------------------------------------ classes
 

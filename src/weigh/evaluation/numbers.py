@@ -239,16 +239,6 @@ def evaluate_estimates(model: Any, X: Any, rows: Estimated, coverage: float) -> 
     )
 
 
-def refuse_class_options(given: dict[str, Any], what: str = "numbers") -> None:
-    """Raise an error for options that only apply to classifiers."""
-    for name, value in given.items():
-        if value is not None:
-            raise ParameterError(
-                Parameter(name),
-                f" is not for this model, which predicts {what}; leave it out",
-            )
-
-
 def refuse_exposure(exposure: Any) -> None:
     """Raise an error if a classifier is given an exposure."""
     if exposure is not None:

@@ -14,7 +14,6 @@ from weigh.evaluation.numbers import (
     NumberEvaluation,
     estimates_numbers,
     evaluate_numbers,
-    refuse_class_options,
     refuse_exposure,
     refuse_times,
 )
@@ -28,6 +27,7 @@ from weigh.metrics.numbers import columns_of, flatten, plain
 from weigh.metrics.predicted import Predicted, Question, predict_rows
 from weigh.metrics.scored import Labels, shape_of
 from weigh.plot.axes import Drawing
+from weigh.sheet import refuse_class_options
 
 if TYPE_CHECKING:
     from weigh.evaluation.survival import SurvivalEvaluation

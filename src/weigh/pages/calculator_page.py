@@ -11,13 +11,13 @@ from scipy.special import ndtri
 
 from weigh.bins import label, printable
 from weigh.errors import Parameter, ParameterError
-from weigh.evaluation.numbers import refuse_class_options
 from weigh.formula import Costs, Formula, Input
 from weigh.formula.data import to_data
 from weigh.frames import canonical
 from weigh.layout import asset, document, render
-from weigh.pages.model import Subject, read_subject, spell_levels, static_table, steps_by_hand
-from weigh.sheet import COVERAGE
+from weigh.pages.by_hand import static_table, steps_by_hand
+from weigh.pages.model import Subject, read_subject, spell_levels
+from weigh.sheet import COVERAGE, refuse_class_options
 from weigh.sheet.explain import SCALES, SILENT
 from weigh.sheet.show import SCALED
 from weigh.writing import write_text

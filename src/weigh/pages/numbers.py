@@ -14,7 +14,7 @@ from weigh.evaluation.findings import beside_measures
 from weigh.evaluation.numbers import NumberEvaluation
 from weigh.evaluation.survival import SurvivalEvaluation
 from weigh.evidence.units import digits_of, factor, spell, words_of
-from weigh.frames import Floats, number_sample, read
+from weigh.frames import Floats, number_sample, read, row_weights
 from weigh.layout import count_of, percent
 from weigh.metrics.numbers import Bounded
 from weigh.pages.model import Subject, name_ends
@@ -103,8 +103,7 @@ def number_quality(
     )
     charts = [draw_calibration(found.bands, told)]
     if errors is not None and len(errors):
-        weight = np.ones(len(errors)) if weight is None else weight
-        charts.append(_draw_errors(found, errors, weight))
+        charts.append(_draw_errors(found, errors, row_weights(weight, len(errors))))
     notes = (ALONE,) if errors is None else ()
     return {"tables": found.view().sections[:1], "figures": [Figures(charts, notes=notes)]}
 

@@ -157,13 +157,12 @@ BINS = 20
 def draw_predictions(rows: Scored, of: str, name: str) -> Any:
     """Distribution of the probabilities of rows of the class, and of all others."""
     edges = np.linspace(0.0, 1.0, BINS + 1)
-    weight = np.ones(len(rows.p)) if rows.weight is None else rows.weight
-    parts = [np.histogram(rows.p[at], edges, weights=weight[at])[0]
+    parts = [np.histogram(rows.p[at], edges, weights=rows.weights[at])[0]
              for at in (rows.positive, ~rows.positive)]  # fmt: skip
     shares = [part / part.sum() for part in parts]
     top = np.ceil(10 * max(float(part.max()) for part in shares)) / 10
     plane = Plane("predicted probability", "share of the class", top)
-    means = [float(np.average(rows.p[at], weights=weight[at]))
+    means = [float(np.average(rows.p[at], weights=rows.weights[at]))
              for at in (rows.positive, ~rows.positive)]  # fmt: skip
     told = (
         f"The line is rows that are {of}, the area all others; each adds up to 1. The mean "

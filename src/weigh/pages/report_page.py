@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from weigh.base import EvidenceModel
 from weigh.evaluation import Evaluation, NumberEvaluation, evaluate, named_columns
 from weigh.evaluation.findings import beside_measures
 from weigh.evaluation.page import Section
@@ -18,11 +19,10 @@ from weigh.evidence.exposure import given_to
 from weigh.frames import Floats, canonical, read
 from weigh.layout import asset, document, render
 from weigh.metrics.predicted import Predicted, predict_rows
+from weigh.pages.by_hand import exact_formula
 from weigh.pages.model import (
     Subject,
-    exact_formula,
     name_ends,
-    name_evaluation,
     read_subject,
     spell_sheet,
 )
@@ -37,7 +37,7 @@ from weigh.pages.numbers import (
     read_survival_subject,
 )
 from weigh.pages.quality import Example, choose_examples, groups, quality, thresholds
-from weigh.pages.summary import caveats, key_measures, lead, rank_tables, reversals
+from weigh.pages.summary import caveats, key_measures, lead, name_evaluation, rank_tables, reversals
 from weigh.pages.weights import weight_cards
 from weigh.sheet import notes_of, sides_of, summary_lines
 from weigh.store import tell_parameters
@@ -153,7 +153,7 @@ def _judge(subject: Subject, X: Any, y: Any, asked: dict[str, Any], examples: in
             "a report needs rows and their true values (X and y), or the result of "
             "weigh.evaluate (evaluation=)"
         )
-    scorer = subject.scorer(X)
+    scorer = _scorer(subject, X)
     found = evaluate(scorer, X, y, **asked)
     if isinstance(found, SurvivalEvaluation):
         return _Judged(found)
@@ -169,6 +169,14 @@ def _judge(subject: Subject, X: Any, y: Any, asked: dict[str, Any], examples: in
     if examples > 0:
         chosen = choose_examples(scorer, subject.evidence, X, predicted, found.pos_label, examples)
     return _Judged(found, predicted, tuple(chosen))
+
+
+def _scorer(subject: Subject, X: Any) -> Any:
+    """The model, or one made from the tables alone that can score such rows."""
+    if subject.model is not None:
+        return subject.model
+    tokens = subject.evidence.event_model == "counts"
+    return EvidenceModel.of(subject.evidence, read(X, allow_sparse=tokens).named)
 
 
 def _read_card_options(subject: Subject, by: Any, evaluation: Any, **given: Any) -> dict[str, Any]:

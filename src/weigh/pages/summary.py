@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from weigh.bins import Cross
-from weigh.evaluation import Evaluation, Measures
+from weigh.bins import WORDS, Cross, Feature
+from weigh.evaluation import Evaluation, ManyMeasures, Measures
 from weigh.evaluation.show import bounded, number
-from weigh.evidence import FeatureTable, find_reversed
+from weigh.evidence import Evidence, FeatureTable, find_reversed
 from weigh.evidence.units import Words, words_of
+from weigh.frames import canonical
 from weigh.layout import count_of
 from weigh.metrics.numbers import Bounded
 from weigh.pages.model import Subject
@@ -221,3 +223,29 @@ def reversals(subject: Subject) -> list[str]:
     else:
         told = [TURNED.format(table.shown) for table in find_reversed(subject.evidence)]
     return told or ["None: every feature has the direction that it has alone."]
+
+
+def name_evaluation(found: Evaluation, evidence: Evidence) -> Evaluation:
+    """Replace classes, the grouping column and its levels in an evaluation by their labels."""
+    own = [canonical(c) for c in evidence.classes.tolist()]
+    names = dict(zip(own, evidence.class_names, strict=True))
+    parts = {part.name: part for table in evidence for part in table.feature.parts}
+    by = parts.get(found.by, Feature(found.by))
+    texts = dict(zip(by.labels, by.spelt(WORDS), strict=True)) if by.texts else {}
+    return replace(
+        found,
+        classes=tuple(names[c] for c in found.classes),
+        pos_label=None if found.pos_label is None else names[found.pos_label],
+        validation=_name_measures(found.validation, names),
+        training=None if found.training is None else _name_measures(found.training, names),
+        by=by.shown,
+        groups=tuple(replace(g, name=texts.get(g.name, g.name)) for g in found.groups),
+    )
+
+
+def _name_measures(
+    found: Measures | ManyMeasures, names: dict[Any, str]
+) -> Measures | ManyMeasures:
+    if isinstance(found, Measures):
+        return found
+    return replace(found, by_class=tuple(replace(p, label=names[p.label]) for p in found.by_class))

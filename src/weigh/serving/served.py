@@ -21,12 +21,12 @@ from weigh.bins import finder
 from weigh.evidence import Units, evidence_of, is_sum, model_of
 from weigh.formula import Costs, Formula, Row, Scorer
 from weigh.frames import NOT_KNOWN
-from weigh.pages import calculator
+from weigh.pages.calculator_page import calculator
 from weigh.serving import contract
 from weigh.serving.contract import example_row
 from weigh.serving.records import Log, Traffic
 from weigh.serving.rows import NOTHING, Asked, RefusalError, Wish, check_row, fill_row, find_class
-from weigh.store import load, to_json, version_of
+from weigh.store import load_served, version_of_text
 
 HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 VERSION = "x-weigh-model"
@@ -57,7 +57,7 @@ class Served:
 
         With several workers, each counts rows in a file in `folder`, which all can read.
         """
-        model = load(path)
+        model, text = load_served(path)
         own = model_of(model)
         evidence = evidence_of(own, is_sum(own))
         units = evidence.units
@@ -74,10 +74,10 @@ class Served:
             units,
             Scorer(formula),
             _encode(calculator(model) or ""),
-            _encode(model.to_json() if units.are_points else to_json(model)),
+            _encode(text),
             b"",
             b"",
-            version_of(model),
+            version_of_text(text),
             model.costs if units.are_points else None,
         )
         served = served.described(described)

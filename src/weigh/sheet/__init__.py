@@ -33,6 +33,7 @@ from weigh.sheet.explain import (
     explain,
     find_class,
     items_of,
+    refuse_class_options,
     refuse_classes,
 )
 from weigh.sheet.rows import Reasons, contribute, find_reasons, reason_columns, reasons
@@ -62,6 +63,7 @@ __all__ = [
     "probability",
     "reason_columns",
     "reasons",
+    "refuse_class_options",
     "refuse_classes",
     "sides_of",
     "summary_lines",

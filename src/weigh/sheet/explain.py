@@ -170,6 +170,16 @@ def refuse_classes(why: str, pos_label: Any, against: Any) -> None:
         raise ParameterError(f"{why}: leave ", *both, " out")
 
 
+def refuse_class_options(given: dict[str, Any], what: str = "numbers") -> None:
+    """Raise an error for options that only apply to classifiers."""
+    for name, value in given.items():
+        if value is not None:
+            raise ParameterError(
+                Parameter(name),
+                f" is not for this model, which predicts {what}; leave it out",
+            )
+
+
 def _interval(
     evidence: Evidence, sign: Floats, log_odds: float, error: float
 ) -> tuple[float, float]:

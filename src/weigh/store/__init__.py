@@ -23,8 +23,9 @@ from weigh.store.file import (
     tell_parameters,
     to_json,
     version_of,
+    version_of_text,
 )
-from weigh.store.scorer import load_learnt, load_scorer
+from weigh.store.scorer import load_learnt, load_scorer, load_served
 
 if TYPE_CHECKING:
     from weigh.store.model import from_dict, learners, to_dict
@@ -40,12 +41,14 @@ __all__ = [
     "load_learnt",
     "load_model",
     "load_scorer",
+    "load_served",
     "read_json",
     "save",
     "tell_parameters",
     "to_dict",
     "to_json",
     "version_of",
+    "version_of_text",
 ]
 
 

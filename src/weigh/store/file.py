@@ -69,7 +69,11 @@ def to_json(model: TableEstimator) -> str:
     """The text of a model's file."""
     from weigh.store.model import to_dict  # which loads learners
 
-    data = to_dict(model)
+    return text_of_data(to_dict(model))
+
+
+def text_of_data(data: dict[str, Any]) -> str:
+    """The text of a file, with the checksum of its data."""
     return _pretty(data | {"checksum": checksum(data)}) + "\n"
 
 
@@ -82,7 +86,12 @@ def checksum(data: dict[str, Any]) -> str:
 
 def version_of(model: Any) -> str:
     """The SHA-256 of a model, as its file states it; a scorecard's is that of its text."""
-    return _version(json.loads(_text_of(model)))
+    return version_of_text(_text_of(model))
+
+
+def version_of_text(text: str) -> str:
+    """The SHA-256 of the model in the text of a file."""
+    return _version(json.loads(text))
 
 
 def version_of_file(path: str | os.PathLike[str]) -> str:

@@ -14,7 +14,16 @@ from typing import Any
 from weigh.evidence import Evidence, Provenance
 from weigh.predicting import StoredTable
 from weigh.store.evidence import evidence_from_dict
-from weigh.store.file import INCOMPLETE, build_whole, holds_card, load, load_model, read_model
+from weigh.store.file import (
+    INCOMPLETE,
+    build_whole,
+    holds_card,
+    load,
+    load_model,
+    read_model,
+    text_of_data,
+    to_json,
+)
 from weigh.store.plain import DEEPEST, is_object, read_fitted, unplain
 
 SHARED = (
@@ -99,6 +108,18 @@ def load_scorer(path: str | os.PathLike[str]) -> Any:
         return load(path)
     data = read_model(path)
     return build_whole(path, data, _read_table) if _is_known(data) else load_model(path)
+
+
+def load_served(path: str | os.PathLike[str]) -> tuple[Any, str]:
+    """A model as `load_scorer` reads it, and the text of its file, of one reading."""
+    if holds_card(path):
+        card = load(path)
+        return card, card.to_json()
+    data = read_model(path)
+    if _is_known(data) and "checksum" in data:  # without one, the learner's own text has it
+        return build_whole(path, data, _read_table), text_of_data(data)
+    model = load_model(path)
+    return model, to_json(model)
 
 
 def load_learnt(path: str | os.PathLike[str]) -> Any:
