@@ -185,8 +185,8 @@ class RecalibratedClassifier(EvidenceModel):
 
 def _score(evidence: Evidence, sample: Sample) -> HoldOutTotals:
     """Compute the totals of hold-out rows."""
-    weight = np.ones(len(sample.labels)) if sample.weight is None else sample.weight
-    return HoldOutTotals(evidence.total(sample.table), sample.labels, weight, evidence.link)
+    totals = evidence.total(sample.table)
+    return HoldOutTotals(totals, sample.labels, sample.weights, evidence.link)
 
 
 def _has_two(rows: HoldOutTotals) -> bool:

@@ -242,9 +242,8 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
         self, sample: Sample, tally: Tally, target: Floats, low: float, high: float
     ) -> Projection:
         placed = engine.place(sample.table, [table.feature for table in tally.tables])
-        weight = np.ones(len(target)) if sample.weight is None else sample.weight
         scaled = (target - low) / (high - low) if high > low else np.zeros(len(target))
-        return Projection(tally, placed, scaled, weight, int(self.grid), self.smoothing)
+        return Projection(tally, placed, scaled, sample.weights, int(self.grid), self.smoothing)
 
     def _choose(
         self, rows: Projection, kept: Mask, steps: list[Step], ends: tuple[float, float]

@@ -138,7 +138,7 @@ class RowSelection:
 
     def weights(self, block: Block) -> Floats:
         """Weight of each row; 0 for rows that are not used."""
-        weight = np.ones(len(block)) if block.weight is None else block.weight
+        weight = block.weights
         if self.roles is None:
             return weight
         assert block.groups is not None

@@ -83,7 +83,7 @@ class Losses:
     def __call__(self, block: Block) -> Sums:
         """Sums over the rows of a block, in nats."""
         block = self.selection.cut(block)
-        weight = np.ones(len(block)) if block.weight is None else block.weight
+        weight = block.weights
         after = self.combine(self.ensemble.totals(block), self.ensemble.alphas)
         last = np.minimum(np.arange(len(self.scales)), after.shape[1] - 1)
         totals = np.where(self.selection.target(block) == 1, -1.0, 1.0)[:, None] * after[:, last]
@@ -254,7 +254,7 @@ class Differences:
 
     def __call__(self, block: Block) -> Sums:
         """Sums over the rows of a block."""
-        weight = np.ones(len(block)) if block.weight is None else block.weight
+        weight = block.weights
         each = [(ensemble.totals(block), ensemble.alphas) for ensemble in self.ensembles]
         sums = self.scales * np.column_stack([linear(t, a)[:, -1] for t, a in each])
         votes = np.column_stack([vote(t, a)[:, -1] for t, a in each])

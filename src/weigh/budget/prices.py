@@ -15,7 +15,6 @@ import numpy as np
 from sklearn.base import clone
 
 from weigh import engine
-from weigh.budget.quadratic import row_weights
 from weigh.budget.small import Budget, Ranking, Rows, shrink
 from weigh.evaluation.page import Page, Section
 from weigh.evidence import BOUND
@@ -306,7 +305,7 @@ class Baseline:
     @cached_property
     def weight(self) -> Floats:
         """Share of each row in the total weight."""
-        weight = row_weights(self.rows.sample)
+        weight = self.rows.sample.weights
         return np.asarray(weight / weight.sum())
 
     def losses(self, tried: Tried) -> Floats:

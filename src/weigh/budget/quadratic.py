@@ -52,7 +52,7 @@ class Quadratic:
         models then approximate this model, whose weights are shrunk, and not the unshrunk optimum.
         """
         places = places_of(evidence, sample)
-        weights, rows = weights_of(evidence), row_weights(sample)
+        weights, rows = weights_of(evidence), sample.weights
         n_weights, n_totals = weights.shape
         hessian = np.zeros((n_totals, n_weights, n_weights))
         slopes = np.zeros((n_totals, n_weights))
@@ -159,11 +159,6 @@ def moments_of(evidence: Evidence, totals: Floats, labels: Integers, weight: Flo
     ]
     slopes, curvatures = ([getattr(p, n) for p in parts] for n in ("slope", "curvature"))
     return Moments(sum(p.loss for p in parts), np.hstack(slopes), np.hstack(curvatures))
-
-
-def row_weights(sample: Sample) -> Floats:
-    """Weight of each row; 1 if no weights were given."""
-    return np.ones(len(sample.labels)) if sample.weight is None else sample.weight
 
 
 # ------------------------------------------------------------ whole points

@@ -224,7 +224,7 @@ def grow(
         code_rows(sample.table, features),
         np.array([len(feature.levels) for feature in features]),
         sample.labels,
-        np.ones(len(sample.labels)) if sample.weight is None else sample.weight.copy(),
+        sample.weights.copy(),  # which is worked on in place
         len(sample.classes),
         min_rows,
     )

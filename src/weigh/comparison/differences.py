@@ -11,7 +11,7 @@ import numpy as np
 
 from weigh.evidence.units import digits_of, spell
 from weigh.folds import Split
-from weigh.frames import Floats
+from weigh.frames import Floats, row_weights
 from weigh.layout import Grid, Shown, View, percent
 from weigh.metrics import AUC, Scored
 from weigh.metrics.numbers import NAN, normal_quantile, plain
@@ -80,7 +80,7 @@ class Ranking:
         cls, splits: Sequence[Split], positive: Flags, p: Floats, weight: Floats | None
     ) -> Ranking:
         """Compute it from the class of each row of the table and the hold-out predictions `p`."""
-        weight = np.ones(len(positive)) if weight is None else weight
+        weight = row_weights(weight, len(positive))
         parts, right, pairs, start = np.zeros(len(positive)), 0.0, 0.0, 0
         for _, held_out in splits:
             rows = np.flatnonzero(held_out)

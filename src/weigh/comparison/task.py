@@ -39,6 +39,7 @@ from weigh.frames import (
     pick_columns,
     read,
     read_numbers,
+    row_weights,
     sort_classes,
     take_rows,
 )
@@ -113,7 +114,7 @@ class HeldOut:
     @cached_property
     def row_weight(self) -> Floats:
         """Weight of each row; 0 for a row that is never held out."""
-        weight = np.ones(self.n_rows) if self.weight is None else self.weight
+        weight = row_weights(self.weight, self.n_rows)
         return np.where(self.times > 0, weight, 0.0)
 
     @property

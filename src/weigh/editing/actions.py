@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from weigh.bins import Cross, Feature, to_right_closed
-from weigh.budget.quadratic import row_weights
 from weigh.evidence import Evidence, FeatureTable, rename_feature
 from weigh.frames import Floats, Integers, Sample
 from weigh.parameters import is_number
@@ -203,7 +202,7 @@ def _split(table: FeatureTable, feature: Feature, at: int, sample: Sample) -> Fl
 def _count(feature: Feature | Cross, sample: Sample) -> Floats:
     placed = feature.read(sample.table)
     counts = np.zeros((len(feature.levels) + 1, len(sample.classes)))
-    weight = row_weights(sample)
+    weight = sample.weights
     np.add.at(counts, (placed.levels[placed.codes], sample.labels), weight)
     return counts[:-1]
 

@@ -22,7 +22,7 @@ from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 
 from weigh import engine
-from weigh.budget.quadratic import RIDGE, design_of, places_of, row_weights, weights_of
+from weigh.budget.quadratic import RIDGE, design_of, places_of, weights_of
 from weigh.editing.actions import ACTIONS, RESHAPE
 from weigh.editing.rows import ClassRows, NumberRows
 from weigh.educated.prior import PAIRS, Prior, count_intervals, prior_of
@@ -212,7 +212,7 @@ def _problem(
         evidence,
         design,
         rows,
-        row_weights(sample),
+        sample.weights,
         weights,
         np.where(starts_fitted[:, None], design.T @ slope, 0.0),
         start.pull(),

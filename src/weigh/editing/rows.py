@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from weigh.budget.quadratic import moments_of, row_weights
+from weigh.budget.quadratic import moments_of
 from weigh.budget.small import Rows
 from weigh.errors import Parameter, ParameterError
 from weigh.evidence import BOUND, Evidence
@@ -35,7 +35,7 @@ class ClassRows:
 
     def moments(self, evidence: Evidence, totals: Floats) -> Moments:
         """Loss in nats, slope and curvature of each row at its total."""
-        return moments_of(evidence, totals, self.sample.labels, row_weights(self.sample))
+        return moments_of(evidence, totals, self.sample.labels, self.sample.weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,17 +81,17 @@ class NumberRows:
     def deviance(self, totals: Floats) -> float:
         """The mean deviance of rows with these totals, without exposure and offset."""
         losses = 2 * self.family.losses(totals + self.offset, self.numbers)
-        return float(np.average(losses, weights=row_weights(self.sample)))
+        return float(np.average(losses, weights=self.sample.weights))
 
     def moments(self, evidence: Evidence, totals: Floats) -> Moments:
         """Loss in nats, slope and curvature of each row at its total."""
-        weight = row_weights(self.sample) / self.dispersion
+        weight = self.sample.weights / self.dispersion
         return self.family.moments(totals + self.offset[:, None], self.numbers, weight)
 
     @property
     def variance(self) -> float:
         """The variance of the target."""
-        weight = row_weights(self.sample)
+        weight = self.sample.weights
         mean = np.average(self.numbers, weights=weight)
         return float(np.average((self.numbers - mean) ** 2, weights=weight))
 
@@ -105,7 +105,7 @@ class NumberRows:
         known = 0.0
         if not self.family.power and after.covariance is None:
             variances = total_variances(before, self.sample.table)
-            known = float(np.average(variances, weights=row_weights(self.sample)))
+            known = float(np.average(variances, weights=self.sample.weights))
         left = [max(len(self.numbers) - own, 1.0) for own in spent]
         grown = self._pearson(after) / self._pearson(before) * left[0] / left[1]
         return (self.dispersion + known) * grown
@@ -114,7 +114,7 @@ class NumberRows:
         """Pearson's statistic per row: the mean of squared errors over the variance function."""
         means = self.family.mean(self._totals(evidence))
         errors = (self.numbers - means) ** 2 / means**self.family.power
-        return float(np.average(errors, weights=row_weights(self.sample))) or 1.0
+        return float(np.average(errors, weights=self.sample.weights)) or 1.0
 
     def _totals(self, evidence: Evidence) -> Floats:
         return np.asarray(evidence.total(self.sample.table)[:, 0] + self.offset)

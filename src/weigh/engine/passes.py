@@ -24,7 +24,7 @@ from weigh.engine.checkpoints import recall
 from weigh.engine.threads import BLOCK, spread, stream
 from weigh.engine.totals import place
 from weigh.folds import Mask, deal_groups, fold_roles
-from weigh.frames import FarTable, Floats, Integers, Sample
+from weigh.frames import FarTable, Floats, Integers, Sample, row_weights
 
 PILED = 4 * BLOCK
 """Rows added to a `Pile` at a time."""
@@ -60,6 +60,11 @@ class Block:
 
     def __len__(self) -> int:
         return len(self.labels)
+
+    @property
+    def weights(self) -> Floats:
+        """Weight of each row."""
+        return row_weights(self.weight, len(self))
 
     def part(self, rows: Any) -> Block:
         """Select rows of the block, without `carry`."""

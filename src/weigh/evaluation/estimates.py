@@ -56,9 +56,9 @@ class Estimated:
             refuse_outside(model._family, numbers, sample.target, model.family, sample.kept)
         own = given_to(model, table.names, exposure)
         means = model.predict(_features(model, X, (y, sample_weight), beside), **own)
-        weight = np.ones(len(numbers)) if sample.weight is None else sample.weight
         means = np.asarray(means, dtype=np.float64)[sample.kept]
-        found = cls(sample.target, numbers, means, weight, sample.kept, power_of(model), own)
+        rows = numbers, means, sample.weights, sample.kept
+        found = cls(sample.target, *rows, power_of(model), own)
         known = own.get("exposure")
         if known is None or is_number(known):
             return found

@@ -17,6 +17,11 @@ from weigh.frames.tables import Table, refuse_empty
 from weigh.frames.values import Value, key, order
 
 
+def row_weights(weight: Floats | None, n_rows: int) -> Floats:
+    """Weight of each row: 1 if no weights were given."""
+    return np.ones(n_rows) if weight is None else weight
+
+
 @dataclass(frozen=True)
 class Sample:
     """Training rows with labels and weights; a weight of None means 1 for every row.
@@ -34,6 +39,11 @@ class Sample:
     target: str = "y"
     groups: Integers | None = None
     group_counts: Floats | None = None
+
+    @property
+    def weights(self) -> Floats:
+        """Weight of each row."""
+        return row_weights(self.weight, len(self.labels))
 
     def grouped(self, groups: Integers, n_groups: int) -> Sample:
         """Copy with a group for each row."""

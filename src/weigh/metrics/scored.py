@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from weigh.errors import Parameter, ParameterError
 from weigh.evidence import BOUND
-from weigh.frames import Codes, Floats, Integers, Numbers, Value, order, vector
+from weigh.frames import Codes, Floats, Integers, Numbers, Value, order, row_weights, vector
 from weigh.metrics.numbers import check_size, read_matrix
 
 Flags = NDArray[np.bool_]
@@ -132,7 +132,7 @@ class Scored:
     @property
     def weights(self) -> Floats:
         """Weight of each row."""
-        return np.ones(len(self)) if self.weight is None else self.weight
+        return row_weights(self.weight, len(self))
 
     @property
     def losses(self) -> Floats:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from weigh.evidence import BOUND
-from weigh.frames import Floats, Integers
+from weigh.frames import Floats, Integers, row_weights
 from weigh.metrics.numbers import NAN, read_matrix, read_threshold
 from weigh.metrics.scored import (
     Groups,
@@ -81,7 +81,7 @@ class Many:
     @property
     def weights(self) -> Floats:
         """Weight of each row."""
-        return np.ones(len(self)) if self.weight is None else self.weight
+        return row_weights(self.weight, len(self))
 
     @property
     def own(self) -> Floats:

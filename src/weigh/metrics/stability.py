@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from weigh.bins import label
-from weigh.frames import Codes, Column, Floats, Numbers, order, vector
+from weigh.frames import Codes, Column, Floats, Numbers, order, row_weights, vector
 from weigh.metrics.reliability import quantiles
 from weigh.metrics.scored import read_weight
 
@@ -134,7 +134,7 @@ def _count_numbers(
 
 def _cut(values: Floats, weight: Floats | None, bins: int) -> Floats:
     """Distinct quantiles with values on both sides, as cut points."""
-    every = np.ones(len(values)) if weight is None else weight
+    every = row_weights(weight, len(values))
     counted = ~np.isnan(values) & (every > 0)
     distinct, place = np.unique(values[counted], return_inverse=True)
     if len(distinct) < 2:

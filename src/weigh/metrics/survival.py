@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaincinv
 
-from weigh.frames import Floats
+from weigh.frames import Floats, row_weights
 from weigh.metrics.numbers import NAN, Bounded, normal_quantile
 
 
@@ -32,7 +32,7 @@ class KaplanMeier:
         array([1.   , 0.667, 0.   ])
         """
         event = np.asarray(event, dtype=np.bool_)
-        weight = np.ones(len(duration)) if weight is None else weight
+        weight = row_weights(weight, len(duration))
         times, places = np.unique(duration, return_inverse=True)
         events = np.bincount(places, weight * event, len(times))
         every = np.bincount(places, weight, len(times))

@@ -120,8 +120,7 @@ def _score(scorer: Scorer, split: Floats, rows: Block) -> Scores:
         flat = table.reshape(n_splits * n_levels, n_totals)
         add_weights(weights, split * n_levels + codes, flat)
         n += codes < n_levels - 1 if skips else 1.0
-    weight = np.ones(len(rows)) if rows.weight is None else rows.weight
-    return Scores(scorer.prior[split], weights, n, rows.labels, weight)
+    return Scores(scorer.prior[split], weights, n, rows.labels, rows.weights)
 
 
 @dataclass(frozen=True)
@@ -172,8 +171,7 @@ def _score_documents(sample: Sample, naive: Evidence, n: Floats) -> Scores:
     nothing = np.zeros(len(naive.prior_row))
     weights = replace(naive, prior=nothing).total(sample.table)
     prior = np.broadcast_to(naive.prior_row, weights.shape)
-    weight = np.ones(len(n)) if sample.weight is None else sample.weight
-    return Scores(prior, weights, n, sample.labels, weight)
+    return Scores(prior, weights, n, sample.labels, sample.weights)
 
 
 POINTS, FINER, REFINEMENTS = 40, 10, 3

@@ -268,11 +268,10 @@ def band_rows(card: Scorecard, sample: Sample, n_bands: int, profit: Any = None)
         raise ValueError(f"y must hold both classes, {card.classes_.tolist()}")
     adverse = sample.classes.tolist().index(card.adverse)  # a sample sorts its classes
     bad = (sample.labels == adverse).astype(np.float64)
-    weight = np.ones(len(bad)) if sample.weight is None else np.asarray(sample.weight)
     scores = card._add(card._match(sample.table))
     amounts = None if profit is None else read_amounts(profit, card.pos_label, card.adverse)
     told = (card.adverse, card._source.backend)
-    return count_bands(scores, bad, weight, n_bands, *told, amounts=amounts)
+    return count_bands(scores, bad, sample.weights, n_bands, *told, amounts=amounts)
 
 
 def count_bands(

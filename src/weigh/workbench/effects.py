@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from weigh.budget.quadratic import row_weights
 from weigh.editing import NumberRows, loss_of
 from weigh.evaluation import split_rows
 from weigh.evaluation.numbers import find_bands
@@ -44,19 +43,29 @@ class Effects:
 
 @dataclass(frozen=True, eq=False)
 class Judge:
-    """The evaluation rows of a two-class model, their groups, and a cut-off."""
+    """The evaluation rows, their groups, and the cut-off of a two-class model."""
 
-    sample: Sample
+    rows: Any
     cut_off: float = 0.5
     by: str = ""
     groups: tuple[tuple[str, Integers], ...] = ()
 
-    def grouped(self, by: str, values: Any) -> Judge:
+    @property
+    def sample(self) -> Sample:
+        """The evaluation rows with their weights."""
+        own: Sample = self.rows.sample
+        return own
+
+    def grouped(self, by: str, values: Any) -> Self:
         """Measure groups of rows by the values of a column; an empty name means no groups."""
         if not by:
             return replace(self, by="", groups=())
         every = np.arange(len(self.sample.labels))
         return replace(self, by=by, groups=(*split_rows(values, by, every, self.sample.weight),))
+
+
+class ClassJudge(Judge):
+    """Measures a two-class model."""
 
     def measure(self, totals: Totals, name: str = "now") -> Effects:
         """The measures of a model whose totals of these rows are known."""
@@ -105,25 +114,12 @@ class NumberEffects:
     calibration: str  # a chart
 
 
-@dataclass(frozen=True, eq=False)
-class NumberJudge:
-    """The evaluation rows of a regressor, and their groups."""
-
-    rows: NumberRows
-    by: str = ""
-    groups: tuple[tuple[str, Integers], ...] = ()
-    cut_off: float = 0.5  # not used: numbers have no cut-off
-
-    def grouped(self, by: str, values: Any) -> NumberJudge:
-        """Measure groups of rows by the values of a column; an empty name means no groups."""
-        if not by:
-            return replace(self, by="", groups=())
-        every, weight = np.arange(len(self.rows.numbers)), self.rows.sample.weight
-        return replace(self, by=by, groups=(*split_rows(values, by, every, weight),))
+class NumberJudge(Judge):
+    """Measures a regressor, which has no cut-off."""
 
     def measure(self, totals: Totals, name: str = "now") -> NumberEffects:
         """The measures of a model whose totals of these rows are known."""
-        rows, weight = self.rows, row_weights(self.rows.sample)
+        rows, weight = self.rows, self.sample.weights
         own = totals.values[:, 0]
         means = np.asarray(rows.family.mean(own + rows.offset))
         squared = np.average((rows.numbers - means) ** 2, weights=weight)
@@ -144,9 +140,9 @@ class NumberJudge:
         )
 
 
-def judge_of(rows: Any, cut_off: float) -> Judge | NumberJudge:
+def judge_of(rows: Any, cut_off: float) -> ClassJudge | NumberJudge:
     """The judge of a classifier's rows, or of a regressor's."""
-    return NumberJudge(rows) if isinstance(rows, NumberRows) else Judge(rows.sample, cut_off)
+    return NumberJudge(rows) if isinstance(rows, NumberRows) else ClassJudge(rows, cut_off)
 
 
 @dataclass(frozen=True, eq=False)
