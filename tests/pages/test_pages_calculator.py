@@ -184,7 +184,7 @@ def test_the_page_of_a_card_lists_its_reason_codes(browser, tmp_path):
         browser.open(path, "#" + words)
         case = {name: given.get(name, weigh.NOT_KNOWN) for name in card.feature_names_in_}
         found = reasons.find_costs(card, card._read([case]), 4, "best")
-        pairs = zip(found.texts[0], found.costs[0], strict=True)
+        pairs = zip(found.texts[0], found.weights[0], strict=True)
         wanted = [f"{text}: {cost:.0f} points" for text, cost in pairs if text is not None]
         assert shown(browser, "reasons").splitlines() == wanted
     assert browser.violations() == []

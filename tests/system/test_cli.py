@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -489,6 +490,7 @@ def test_models_that_do_not_fit_together_are_not_merged(tmp_path):
 
 def test_evaluate_prints_the_page_that_python_makes(model, people, python_model):
     found = weigh.evaluate(python_model, titanic(), "Survived", by="Class", costs=(1, 3))
+    found = replace(found, training_rows=1.0)  # which the command knows by the file's hash
     words = ["evaluate", model, people, "--target", "Survived", "--by", "Class", "--cost", 1, 3]
     assert run(*words).stdout == f"{found.to_text(100)}\n"
     assert strict(run(*words, "--json").stdout) == strict(json.dumps(found.to_dict()))
@@ -499,6 +501,7 @@ def test_evaluate_shows_training_rows_beside(model, people, python_model, tmp_pa
     text = run("evaluate", model, people, "--target", "Survived", "--train", few, "--json").stdout
     train = (titanic().slice(0, 1500), "Survived")
     found = weigh.evaluate(python_model, titanic(), "Survived", train=train)
+    found = replace(found, training_rows=1.0)
     assert strict(text) == strict(json.dumps(found.to_dict()))
 
 
@@ -596,20 +599,21 @@ def test_pages_about_quality_fit_the_terminal(model, people):
 
 
 @pytest.mark.parametrize(
-    ("more", "told"), [((), "These are training rows"), (("--holdout", "0.2"), "About 80%")]
+    ("more", "told", "share"),
+    [((), "These are training rows", 1), (("--holdout", "0.2"), "About 80%", 0.8)],
 )
-def test_the_training_file_is_known_again_by_its_hash(people, tmp_path, more, told):
+def test_the_training_file_is_known_again_by_its_hash(people, tmp_path, more, told, share):
     """Rows that are mostly equal cannot be known again one by one."""
     model, page, other = tmp_path / "m.json", tmp_path / "r.html", tmp_path / "other.csv"
     run(*COUNTED, people, "--target", "Survived", "-o", model, *more)
     other.write_text(people.read_text("utf-8") + "3rd,Male,Adult,No\n", "utf-8")
     for ask in (("evaluate",), ("report", "-o", page)):
-        found = run(ask[0], model, people, "--target", "Survived", *ask[1:]).stderr
-        assert told in found
-        assert (
-            "training rows"
-            not in run(ask[0], model, other, "--target", "Survived", *ask[1:]).stderr
-        )
+        for rows, known in ((people, True), (other, False)):
+            found = run(ask[0], model, rows, "--target", "Survived", *ask[1:])
+            assert (told in found.stdout + found.stderr) == known
+            assert ("training rows" in found.stdout + found.stderr) == known
+    found = json.loads(run("evaluate", model, people, "--target", "Survived", "--json").stdout)
+    assert found["training_rows"] == pytest.approx(share, abs=0.001)
 
 
 def test_a_report_names_training_rows_that_it_knows_again(tmp_path):

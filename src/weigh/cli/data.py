@@ -87,12 +87,12 @@ def say_training_rows(model: Any, data: str, share: float | None) -> None:
     """Say on standard error if rows are training rows, by their hashes or else by their file's."""
     from weigh.evaluation.findings import tell_training_rows
 
-    told = tell_training_rows(share or _share_of_file(model, data))
+    told = tell_training_rows(share or share_of_file(model, data))
     if told:
         say(told)
 
 
-def _share_of_file(model: Any, data: str) -> float | None:
+def share_of_file(model: Any, data: str) -> float | None:
     """The share of training rows in the file that a model was fitted to; None for other files."""
     from weigh.evidence import hash_files
 

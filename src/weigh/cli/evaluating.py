@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import nullcontext
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from weigh.cli.data import (
     read_any,
     read_like,
     read_with_target,
-    say_training_rows,
+    share_of_file,
     tell_class,
     with_entry,
 )
@@ -95,8 +95,7 @@ def evaluate(
         own |= {"by": by, "train": train, "pos_label": pos_label, "sample_weight": weight}
         table, target = read_with_target(fitted, data, target)
         found = weigh.evaluate(fitted, table, target, **own)
-        print_found(found, as_json)
-        _say_training_file(fitted, data, found)
+        print_found(_with_training_file(found, fitted, data), as_json)
         return
     Question.of_model(fitted)
     table, target = read_with_target(fitted, data, target)
@@ -111,17 +110,17 @@ def evaluate(
         costs=cost,
         pos_label=pos_label,
     )
+    found = _with_training_file(found, fitted, data)
     if is_card(fitted):
         _print_card(found, _score_tables(fitted, table, target, weight, by, of_card), as_json)
     else:
         print_found(found, as_json)
-    _say_training_file(fitted, data, found)
 
 
-def _say_training_file(model: Any, data: str, found: Any) -> None:
-    """Say that the rows are training rows, unless the findings do."""
-    if not found.training_rows:
-        say_training_rows(model, data, None)
+def _with_training_file(found: Any, model: Any, data: str) -> Any:
+    """An evaluation that says if its rows are training rows, by their hashes or their file's."""
+    share = found.training_rows or share_of_file(model, data)
+    return found if share is None else replace(found, training_rows=share)
 
 
 def _check_card_options(fitted: Any, path: str, by: str | None, asked: dict[str, Any]) -> None:
@@ -231,8 +230,7 @@ def _evaluate_times(
         raise click.UsageError("a survival model is evaluated without --target and --train")
     table = read_like(model, data)
     found = weigh.evaluate(model, table, with_entry(model, outcome, table), **asked)
-    print_found(found, as_json)
-    _say_training_file(model, data, found)
+    print_found(_with_training_file(found, model, data), as_json)
 
 
 DRIFTED = 3

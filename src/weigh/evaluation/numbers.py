@@ -17,7 +17,7 @@ from weigh.evaluation.estimates import (
     measure_number_groups,
     rare_sum,
 )
-from weigh.evaluation.findings import find_training_rows, tell_other_target, tell_training_rows
+from weigh.evaluation.findings import tell_other_target, tell_training_rows
 from weigh.evaluation.groups import Band, Grouped, Grouping, split_bands
 from weigh.evaluation.page import Page, Section, share_of, tabulate
 from weigh.evidence.exposure import name_given, tell_exposure
@@ -199,7 +199,7 @@ def evaluate_numbers(
     rows = Estimated.of(model, X, y, sample_weight, exposure, grouping.names)
     found = evaluate_estimates(model, X, rows, coverage)
     note = tell_other_target(model, y)
-    found = replace(found, training_rows=find_training_rows(model, X), note=note)
+    found = replace(found, note=note)
     if by is None:
         return found
     groups, whole = measure_number_groups(grouping, rows, coverage)

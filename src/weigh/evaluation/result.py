@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -297,33 +298,44 @@ def evaluate(
     """
     of_classes = {"train": train, "thresholds": thresholds, "pos_label": pos_label}
     of_classes["costs"] = None if costs == (1.0, 1.0) else costs
+    found: Evaluation | NumberEvaluation | SurvivalEvaluation
     if hasattr(model, "predict_survival"):
         from weigh.evaluation.survival import evaluate_survival  # imports the learner
 
         more = {"exposure": exposure, "sample_weight": sample_weight}
         refuse_class_options(of_classes | more, "times")
-        return evaluate_survival(model, X, y, coverage, times, by)
-    refuse_times(times)
-    if estimates_numbers(model):
-        refuse_class_options(of_classes)
-        return evaluate_numbers(model, X, y, sample_weight, coverage, exposure, by)
-    refuse_exposure(exposure)
-    options = Options.read(costs, thresholds, coverage)
-    question = Question.of_model(model, pos_label)
-    grouping = Grouping.of(X, by)
-    named = isinstance(sample_weight, str)
+        found = evaluate_survival(model, X, y, coverage, times, by)
+    else:
+        refuse_times(times)
+        if estimates_numbers(model):
+            refuse_class_options(of_classes)
+            found = evaluate_numbers(model, X, y, sample_weight, coverage, exposure, by)
+        else:
+            refuse_exposure(exposure)
+            options = Options.read(costs, thresholds, coverage)
+            parts = (Given(X, y, sample_weight), *read_train(train))
+            found = _evaluate_classes(model, parts, options, pos_label, by)
+    return replace(found, training_rows=find_training_rows(model, X))
+
+
+def _evaluate_classes(
+    model: Any, parts: Sequence[Given], options: Options, pos_label: Any, by: Any
+) -> Evaluation:
+    """Evaluate a classifier on rows and, if they are given, on its training rows."""
+    first = parts[0]
+    X, named = first.first, isinstance(first.sample_weight, str)
+    question, grouping = Question.of_model(model, pos_label), Grouping.of(X, by)
     predicted = [
         predict_rows(
             model,
             part.first,
             part.second,
-            sample_weight if named and part.sample_weight is None else part.sample_weight,
+            first.sample_weight if named and part.sample_weight is None else part.sample_weight,
             pos_label=pos_label,
             beside=grouping.names,
         )
-        for part in (Given(X, y, sample_weight), *read_train(train))
+        for part in parts
     ]
     name = type(model).__name__
     found = build(question, options, predicted, grouping.by, name, grouping.name)
-    leaks = find_leaks(model, X, predicted[0])
-    return replace(found, leaks=leaks, training_rows=find_training_rows(model, X))
+    return replace(found, leaks=find_leaks(model, X, predicted[0]))

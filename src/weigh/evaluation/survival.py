@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from weigh.errors import Parameter, ParameterError
-from weigh.evaluation.findings import find_training_rows, tell_training_rows
+from weigh.evaluation.findings import tell_training_rows
 from weigh.evaluation.groups import LEAST, Band, Grouped, Grouping, split_bands
 from weigh.evaluation.page import Page, Section, share_of, tabulate
 from weigh.evaluation.show import bounded, number
@@ -268,7 +268,6 @@ def _measure(
         bands=_bands(1 - model.predict_survival(table, at)[:, 0], event, duration, at, coverage),
         band_time=at,
         coverage=coverage,
-        training_rows=find_training_rows(model, table),
     )
 
 
