@@ -38,7 +38,8 @@ def recalculate(models):
     books, wanted = [], []
     for model in models:
         formula = Formula.of(model)
-        wanted.append(checks.wanted(model, checks.visit(formula, step=STEP, finite=True, rounds=1)))
+        rows = checks.visit(formula, step=STEP, finite=True, rounds=1, not_known=True)
+        wanted.append(checks.wanted(model, rows))
         books.append(Filled.of(weigh.export(model, "xlsx"), formula, wanted[-1].rows))
     return [*zip(wanted, run_workbooks(books), strict=True)]
 
@@ -77,6 +78,36 @@ def test_the_workbook_says_what_any_model_says():
         assert_same(python, found.totals, found.predictions)
 
 
+@pytest.mark.system
+@pytest.mark.parametrize("kind", ["card", "model"])
+def test_an_empty_workbook_is_a_row_without_answers(kind, program):
+    """Missing is a level of age and job: a cell left empty does not choose it."""
+    program("soffice")
+    model = weigh.Scorecard(fitted("evidence")) if kind == "card" else fitted("evidence")
+    formula = Formula.of(model)
+    empty = dict.fromkeys(formula.column_names, weigh.NOT_KNOWN)
+    rows = [empty, {**empty, "age": None, "job": None}]
+    found = run_workbook(weigh.export(model, "xlsx"), formula, rows).predictions[:, 1]
+    told = [float(model.predict_proba([row])[0, 1]) for row in ({}, {"age": None, "job": None})]
+    assert found == pytest.approx(told, abs=1e-9)
+    assert abs(told[0] - told[1]) > 0.001
+
+
+@pytest.mark.system
+def test_a_category_that_is_called_missing_is_not_a_missing_value(program):
+    program("soffice")
+    rows = [{"a": a} for a in ("missing", "Missing", None, "b")] * 4
+    model = weigh.EvidenceNB().fit(rows, [0, 1, 1, 0, 1, 1, 1, 0] * 2)
+    formula = Formula.of(model)
+    book = open_book(model)
+    (offered,) = book["Case"].data_validations.dataValidation
+    block = book["Lookup"][offered.formula1.replace("$", "").split("!")[1]]
+    assert [cell.value for (cell,) in block] == ["Missing", "b", "missing", "(missing)"]
+    tried = [*rows[:4], {"a": weigh.NOT_KNOWN}]
+    found = run_workbook(weigh.export(model, "xlsx"), formula, tried)
+    assert_same(checks.wanted(model, tried), found.totals, found.predictions)
+
+
 @settings(max_examples=30, deadline=None, database=None)
 @given(models(words=WORDS))
 def test_only_our_own_formulas_are_formulas(model):
@@ -109,15 +140,18 @@ def test_every_column_that_has_levels_offers_them_in_a_list():
     assert len(lists) == 3  # job, smokes and ward
     lookup = book["Lookup"]
     first = lists[0].formula1.replace("$", "").split("!")[1]
-    assert [cell.value for (cell,) in lookup[first]] == ["a", "b", "c", "d"]
+    assert [cell.value for (cell,) in lookup[first]] == ["a", "b", "c", "d", "missing"]
 
 
 def test_a_cell_for_a_number_takes_no_text_and_says_so():
     rules = open_book(fitted("evidence"))["Case"].data_validations.dataValidation
-    numbers = [one for one in rules if one.type == "decimal"]
-    assert len(numbers) == 2  # age and income
-    assert all(one.showErrorMessage and one.errorStyle in (None, "stop") for one in numbers)
-    assert numbers[0].error.startswith("age is a number")
+    (income,) = (one for one in rules if one.type == "decimal")
+    (age,) = (one for one in rules if one.type == "custom")  # which has missing values
+    assert all(one.showErrorMessage and one.errorStyle in (None, "stop") for one in (age, income))
+    assert income.error.startswith("income is a number; leave the cell empty")
+    assert age.error.startswith("age is a number, or the word missing; leave the cell empty")
+    assert age.showInputMessage
+    assert age.prompt == age.error
 
 
 def test_a_cell_of_a_feature_with_other_says_no_more_than_that_a_value_has_no_level():
@@ -136,10 +170,12 @@ def test_a_cell_that_is_not_understood_has_a_note_beside_it(program):
     formula = Formula.of(model)
     known = {"age": 1.0, "job": "a", "smokes": True, "ward": 1, "income": -999}
     odd = {"age": "old", "job": "A", "smokes": "perhaps", "ward": 9, "income": "much"}
-    rows = [known, odd, dict.fromkeys(known), {**known, "smokes": "FALSE"}]
+    rows = [known, odd, dict.fromkeys(known, weigh.NOT_KNOWN), {**known, "smokes": "FALSE"}]
+    rows += [dict.fromkeys(known), {**known, "age": "Missing", "ward": "missing"}]
     found = run_workbook(weigh.export(model, "xlsx"), formula, rows)
     notes = [[note or None for note in line] for line in found.notes]
-    assert notes[0] == notes[2] == notes[3] == [None] * 5
+    assert notes[0] == notes[2] == notes[3] == notes[4] == [None] * 5
+    assert notes[5] == [None, None, None, UNSEEN, None]  # no ward was missing in training
     assert notes[1] == [NO_NUMBER, UNSEEN, UNSEEN, UNSEEN, NO_NUMBER]
 
 

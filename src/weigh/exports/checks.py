@@ -18,7 +18,7 @@ from weigh.evidence import Evidence, evidence_of, is_sum
 from weigh.evidence.exposure import list_known
 from weigh.exports.targets import is_large
 from weigh.formula import Formula, Input
-from weigh.frames import Floats, Value, key, match, read
+from weigh.frames import NOT_KNOWN, Floats, Value, key, match, read
 from weigh.sheet import Reasons, find_reasons
 
 TOLERANCE = 1e-9
@@ -81,7 +81,11 @@ def _known(evidence: Evidence, rows: list[dict[str, Value]]) -> Floats:
 
 
 def visit(
-    formula: Formula, step: float = 0.0, finite: bool = False, rounds: int = 2
+    formula: Formula,
+    step: float = 0.0,
+    finite: bool = False,
+    rounds: int = 2,
+    not_known: bool = False,
 ) -> list[dict[str, Value]]:
     """Rows that visit every level, boundary, missing and unseen value, and pair of a cross.
 
@@ -97,10 +101,14 @@ def visit(
         Leave infinities and empty text out, for targets that have none.
     rounds : int, default=2
         How often each value is used, each time together with other values.
+    not_known : bool, default=False
+        Try answers that are not known beside missing ones, for targets that tell them apart.
     """
-    cells = {column.name: _cells(column, step, finite) for column in formula.inputs}
+    tried = [(column, _cells(column, step, finite)) for column in formula.inputs]
+    cells = {c.name: _tell_apart(c, own) if not_known else own for c, own in tried}
     for column in formula.known:
-        cells[column.name] = [*filter(column.allows, cells[column.name]), *KNOWN[column.role]]
+        own = [cell for cell in cells[column.name] if cell is not NOT_KNOWN]
+        cells[column.name] = [*filter(column.allows, own), *KNOWN[column.role]]
     n = max(map(len, cells.values()))
     rows = [_row(cells, i) for i in range(rounds * n)]
     for term in formula.terms:
@@ -172,6 +180,11 @@ def _cells(column: Input, step: float, finite: bool) -> list[Value]:
         cells += [np.inf, -np.inf]
     kept = {key(cell): cell for cell in cells if not (finite and _is_infinite(cell))}
     return [*kept.values()]
+
+
+def _tell_apart(column: Input, cells: list[Value]) -> list[Value]:
+    """Values to try: None only where missing is a level, as elsewhere it is not known."""
+    return [NOT_KNOWN, *(cell for cell in cells if cell is not None or column.has_missing)]
 
 
 def _nearly(values: Sequence[Value]) -> list[Value]:

@@ -22,9 +22,9 @@ from weigh.exports.onnx import MISSING, input_names
 from weigh.exports.sql.dialects import import_sqlglot
 from weigh.exports.targets import is_large
 from weigh.exports.xlsx.case import ANSWER, FIRST, SHEET, prediction_cells
-from weigh.exports.xlsx.cells import escape, import_openpyxl
+from weigh.exports.xlsx.cells import escape, import_openpyxl, missing_word
 from weigh.formula import Formula, Input
-from weigh.frames import Floats, Value
+from weigh.frames import NOT_KNOWN, Floats, Value
 
 TYPES = {
     "duckdb": {Kind.NUMBERS: "DOUBLE", Kind.TEXT: "VARCHAR", Kind.BOOLEANS: "BOOLEAN"},
@@ -265,9 +265,11 @@ def run_workbooks(books: list[Filled]) -> list[Recalculated]:
 def _answer(sheet: Any, places: dict[str, str], formula: Formula, row: dict[str, Any]) -> None:
     for j, column in enumerate(formula.inputs):
         value, cell = row[column.name], sheet[places[f"answer_{j + 1}"].replace("$", "")]
+        if value is None and column.has_missing:
+            value = missing_word(column)
         if isinstance(value, str):
             cell.value, cell.data_type = escape(value), "s"
-        elif value is not None:
+        elif value is not None and value is not NOT_KNOWN:
             cell.value = value
 
 

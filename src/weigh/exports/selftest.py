@@ -95,7 +95,7 @@ def _visit(formula: Formula, file: Path, dialect: str | None) -> list[dict[str, 
     """Rows to try; spreadsheets and MySQL have no infinities."""
     runner = RUNNERS[file.suffix.lower()]
     if runner is _run_xlsx:
-        return visit(formula, step=NEAR, finite=True)
+        return visit(formula, step=NEAR, finite=True, not_known=True)
     return visit(formula, finite=runner is _run_sql and _find_dialect(file, dialect) == "mysql")
 
 

@@ -18,6 +18,7 @@ from weigh.exports.xlsx.cells import (
     address,
     choices,
     import_openpyxl,
+    is_missing,
     look_of,
     put,
     put_formula,
@@ -32,6 +33,8 @@ ANSWER = 2
 NAMES, LEVELS, WEIGHTS = 1, 2, 3
 TINY = 1e-300  # the least exposure that a cell takes
 LONGEST = 225  # characters that a spreadsheet shows of a validation message
+EMPTY_ONLY = "An empty cell is not known and weighs nothing."
+EMPTY = f"{EMPTY_ONLY} Where missing is a level, write or choose missing for a missing value."
 
 
 def prediction_cells(formula: Formula) -> list[str]:
@@ -109,7 +112,7 @@ class Case:
             self.sheet,
             2,
             1,
-            "An empty cell is a missing value where missing is a level, and otherwise not known.",
+            EMPTY if any(c.has_missing for c in self.formula.inputs) else EMPTY_ONLY,
         )
         if self.formula.costs is not None:
             put(self.sheet, 3, 1, f"{self.formula.costs.about}.")
@@ -125,15 +128,25 @@ class Case:
             if column.name in known:
                 self._ask_known(known[column.name], cell)
             elif column.is_numeric:
-                self._ask_number(column.name, cell)
+                self._ask_number(column, cell)
             else:
                 self._offer(column, cell)
 
-    def _ask_number(self, name: str, cell: Any) -> None:
-        """Restrict a cell to numbers; a note beside it reports other values that are pasted in."""
-        words = f"{name} is a number; leave the cell empty where it is not known."
-        self._guard(cell, words, type="decimal", formula1=f"{-BIG!r}", formula2=f"{BIG!r}")
-        self._note(cell, f"ISNUMBER({self.answers[name]})", NO_NUMBER)
+    def _ask_number(self, column: Input, cell: Any) -> None:
+        """Restrict a cell to numbers, or the word for missing where that is a level.
+
+        A note beside it reports other values that are pasted in.
+        """
+        answer, rest = self.answers[column.name], "leave the cell empty where it is not known."
+        sound = f"ISNUMBER({answer})"
+        if column.has_missing:
+            sound = f"IF({sound},TRUE,{is_missing(column, answer)})"
+            words = f"{column.name} is a number, or the word missing; {rest}"
+            self._guard(cell, words, type="custom", formula1=sound, prompt=words[:LONGEST])
+        else:
+            words = f"{column.name} is a number; {rest}"
+            self._guard(cell, words, type="decimal", formula1=f"{-BIG!r}", formula2=f"{BIG!r}")
+        self._note(cell, sound, NO_NUMBER)
 
     def _ask_known(self, column: Known, cell: Any) -> None:
         """Restrict the cell of an exposure to numbers above 0, and that of an offset to numbers."""
@@ -162,6 +175,7 @@ class Case:
     def _guard(self, cell: Any, words: str, **rule: str) -> None:
         kind = import_openpyxl().worksheet.datavalidation.DataValidation
         made = kind(allow_blank=True, showErrorMessage=True, error=words[:LONGEST], **rule)
+        made.showInputMessage = "prompt" in rule
         self.sheet.add_data_validation(made)
         made.add(cell)
 
@@ -293,10 +307,8 @@ class Case:
 
     def _answered(self, term: Term) -> str:
         """A formula that is 1 if a table counts as answered, and 0 otherwise."""
-        if not term.skips:
-            return "1"
-        asked = [f'({self.read[c.name]}<>"")' for c in term.columns if c.skip_missing]
-        return f"IF({'*'.join(asked)},1,0)"
+        given = [f'({self.read[column.name]}<>"")' for column in term.columns]
+        return f"IF({'*'.join(given)},1,0)"
 
     def _mean(self, curve: Curve, score: str) -> str:
         """The log odds of a score: the curve is a straight line, so any of its pieces will do."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from weigh.bins import Feature, Kind
+from weigh.bins import Feature, Kind, label
 from weigh.evidence import Curve
 from weigh.evidence.units import digits_of
 from weigh.formula import Formula, Input, Term
@@ -167,8 +168,9 @@ SHEET = "Lookup"
 class Lookup:
     """The sheet of lists that formulas search; each list has its own column."""
 
-    def __init__(self, sheet: Any) -> None:
+    def __init__(self, sheet: Any, inputs: Iterable[Input] = ()) -> None:
         self.sheet, self.used = sheet, 0
+        self._missing = {column.name: column for column in inputs if column.has_missing}
 
     def list(self, head: str, *columns: list[Any]) -> Block:
         """Write lists side by side under a heading, and return the block of the first."""
@@ -182,11 +184,12 @@ class Lookup:
 
     def place(self, column: Feature, cell: str) -> str:
         """A formula for the index of a cell's level, from 1; one past the last means no level."""
-        lacks = f'{cell}=""'
-        missing, rest = column.missing_place + 1, column.rest + 1
         tree = self._number(column, cell) if column.kind is Kind.NUMBERS else ""
-        tree = tree or self._category(column, cell)
-        return f"IF({lacks},{missing},{tree})" if tree else f"IF({lacks},{missing},{rest})"
+        tree = tree or self._category(column, cell) or str(column.rest + 1)
+        if column.name in self._missing:
+            missing = is_missing(self._missing[column.name], cell)
+            tree = f"IF({missing},{column.missing_place + 1},{tree})"
+        return f'IF({cell}="",{column.no_level + 1},{tree})'
 
     def _category(self, column: Feature, cell: str) -> str:
         """A formula for the index of the level whose text a cell holds; empty without levels."""
@@ -239,8 +242,26 @@ def spell_boolean(cell: str) -> str:
     return f'IF(ISLOGICAL({cell}),IF({cell},"true","false"),LOWER({cell}))'
 
 
+def missing_word(column: Input) -> str:
+    """The text in a cell that stands for a missing value; an empty cell is not known.
+
+    A category of the same spelling is a value: then the word is in brackets.
+    """
+    word = label(None)
+    while word in column.values:
+        word = f"({word})"
+    return word
+
+
+def is_missing(column: Input, cell: str) -> str:
+    """A formula that tells whether a cell holds the word for missing."""
+    text = cell if column.kind is Kind.TEXT else f"LOWER({cell})"
+    return f'EXACT({text},"{missing_word(column)}")'
+
+
 def choices(column: Input) -> list[Any]:
-    """The values that a column's drop-down list offers."""
+    """The values that a column's drop-down list offers, and missing where that is a level."""
+    offered: list[Any] = [value for value in column.values if value != ""]
     if column.kind is Kind.BOOLEANS:
-        return ["true" if value else "false" for value in column.values]
-    return [value for value in column.values if value != ""]
+        offered = ["true" if value else "false" for value in column.values]
+    return [*offered, missing_word(column)] if column.has_missing else offered

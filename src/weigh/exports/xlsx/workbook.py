@@ -83,7 +83,7 @@ def write(formula: Formula) -> bytes:
     words = words_of(formula)
     evidence, lists = book.create_sheet(words.table), book.create_sheet(LOOKUP)
     blocks = _write_evidence(formula, evidence, words)
-    Case(book, formula, Lookup(lists), blocks).fill()
+    Case(book, formula, Lookup(lists, formula.inputs), blocks).fill()
     for sheet in (book[CASE], evidence):
         for letter, width in (("A", 34), ("B", 34), ("C", 14), ("D", 16), ("E", 18)):
             sheet.column_dimensions[letter].width = width
