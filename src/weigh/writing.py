@@ -8,6 +8,7 @@ are open already, such as /dev/stdout, are written to directly.
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import stat
@@ -21,6 +22,8 @@ from uuid import uuid4
 FilePath: TypeAlias = str | os.PathLike[str]
 MAX_NAME_LENGTH = 80
 """Most characters of the file's name in its temporary name."""
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+"""Errors of a disk that is full, of a quota that is used up, and of a file that is too long."""
 
 
 def write_text(text: str, path: FilePath) -> None:
@@ -60,10 +63,17 @@ def open_whole(path: FilePath) -> Iterator[IO[bytes]]:
         if old is not None:
             _inherit(part, old)
         os.replace(part, target)
-    except BaseException:
+    except BaseException as error:
         part.unlink(missing_ok=True)
+        _name_full(error, path)
         raise
     _flush_to_disk(target.parent)
+
+
+def _name_full(error: BaseException, path: FilePath) -> None:
+    """Name the file in an error about a full disk, which the operating system leaves out."""
+    if isinstance(error, OSError) and error.errno in FULL and error.filename is None:
+        error.filename = os.fspath(path)
 
 
 @contextmanager

@@ -317,6 +317,7 @@ def test_the_demo_writes_its_table_whole_or_not_at_all(tmp_path, monkeypatch):
         monkeypatch.setattr(writing.os, function, broken)
     result = CliRunner().invoke(main, ["demo", "--save", str(path)])
     assert result.exit_code == 1
+    assert str(path) in result.stderr.splitlines()[-1]
     assert path.read_text() == "old"
     monkeypatch.undo()
     result = CliRunner().invoke(main, ["demo", "--save", str(path)])
