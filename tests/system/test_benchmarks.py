@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from benchmarks import (
+    arena,
     contest,
     contest_data,
     contest_page,
@@ -22,9 +23,12 @@ from benchmarks import (
 from benchmarks.contest import Entry, Outcome
 from benchmarks.rivals import environments, one
 from matplotlib import pyplot as plt
+from sklearn.base import clone
+from sklearn.datasets import load_iris
 from sklearn.metrics import log_loss, roc_auc_score
 
-from weigh import EvidenceNB
+from weigh import EducatedNB, EvidenceNB
+from weigh.datasets import titanic
 
 # ---------------------------------------------------------------- files
 
@@ -201,3 +205,53 @@ def test_three_shuffles_hold_out_a_quarter_and_are_measured_by_rows_not_fitted()
         assert auc == pytest.approx(roc_auc_score(y.iloc[test], p[:, 1]))
         assert bits == pytest.approx(one.loss_in_bits(p, y.to_numpy()[test]), rel=1e-3)
         assert slope < 1  # naive Bayes is overconfident here
+
+
+# ---------------------------------------------------------------- contests with tuning
+
+
+def draw_task(kind):
+    """A few rows of classes or of numbers, and whether they are numbers."""
+    people = titanic().to_pandas().iloc[::9]
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    return {
+        "two": (people.drop(columns="Survived"), people["Survived"].to_numpy(), False),
+        "three": (X.iloc[::2], y.to_numpy()[::2], False),
+        "numbers": (X.iloc[::2, :3], X.iloc[::2, 3].to_numpy(), True),
+    }[kind]
+
+
+@pytest.mark.parametrize("kind", ["two", "three", "numbers"])
+def test_a_tuned_model_chooses_by_hold_out_rows_and_no_mean_is_worse(kind):
+    X, y, numbers = draw_task(kind)
+    tuned = clone(arena.TunedEducated(n_configurations=3, n_folds=2)).fit(X, y, numbers=numbers)
+    held_out = [bagged.held_out for bagged in tuned.bagged_]
+    errors = [tuned.task_.error(y, found) for found in held_out]
+    assert tuned.weights_["default"].tolist() == [1, 0, 0]
+    assert tuned.weights_["tuned"] @ errors == min(errors)
+    mixed = np.tensordot(tuned.weights_["ensemble"], held_out, axes=1)
+    assert tuned.task_.error(y, mixed) <= min(errors) + 1e-12
+    for part in arena.PARTS:
+        found = tuned.predict(X, part)
+        if not numbers:
+            np.testing.assert_allclose(found.sum(axis=1), 1)
+        assert tuned.task_.error(y, found) < tuned.task_.error(y, np.roll(found, 7, axis=0))
+
+
+def test_every_row_is_predicted_by_models_that_have_not_seen_it():
+    X, y, _ = draw_task("two")
+    task = arena.Task(("No", "Yes"))
+    splits = [*task.folds(2, 0).split(X, y)]
+    bagged = arena.Bagged.fit(task, {"pairs": 0}, X, y, splits)
+    train, test = splits[1]
+    model = EducatedNB(pairs=0).fit(X.iloc[train], y[train])
+    np.testing.assert_array_equal(bagged.held_out[test], model.predict_proba(X.iloc[test]))
+
+
+def test_configurations_differ_lie_in_the_space_and_begin_with_the_default():
+    found = arena.configurations(12)
+    assert found[0] == {name: EducatedNB().get_params()[name] for name in arena.SPACE}
+    assert all(c[name] in values for c in found for name, values in arena.SPACE.items())
+    assert len({*map(repr, found)}) == 12
+    assert found == arena.configurations(12)
+    assert found != arena.configurations(12, seed=1)
