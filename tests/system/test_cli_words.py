@@ -435,6 +435,7 @@ def test_a_file_that_is_no_table_is_refused_with_what_it_holds(model, tmp_path, 
     assert WRONG[text][1] in fails(*words)
 
 
+@pytest.mark.needs("openpyxl")
 def test_a_text_file_that_is_called_a_workbook_and_a_name_of_nothing_are_refused(model, tmp_path):
     (tmp_path / "t.xlsx").write_text("Class,Survived\n1st,Yes\n")
     assert "no Excel workbook" in fails("score", model, tmp_path / "t.xlsx", "-o", "s.csv")
