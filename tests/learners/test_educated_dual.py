@@ -3,11 +3,15 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 from tests.pairs import every_pair
 
 from weigh import EducatedNB
+from weigh.educated.covariance import Covariance
+from weigh.educated.dual import Kernel, Part
 from weigh.educated.loo import leave_one_out
 from weigh.educated.monotone import hold_orders
+from weigh.educated.prior import Block as PriorBlock
 from weigh.educated.scales import Update, find_scales, log_marginal
 from weigh.educated.solve import Problem, find_weights, state_at
 
@@ -112,3 +116,37 @@ def test_a_wide_table_of_few_rows_is_exact_and_has_errors():
     model = EducatedNB(pairs=0).fit(X, y)
     assert all(table.errors is not None for table in model.evidence_.tables)
     assert model.predict_proba(X)[np.arange(120), y].mean() > 0.6
+
+
+@every_pair(n_rows=[1, 63, 64, 65, 150], lines=[1, 20, 1024])
+def test_sums_over_stacks_of_tables_are_those_of_each_two_rows(n_rows, lines, monkeypatch):
+    monkeypatch.setattr("weigh.educated.dual.LINES", lines)
+    rng = np.random.default_rng(n_rows)
+    parts = []
+    for side in (3, 9, 2, 40):
+        half = rng.normal(size=(side, side))
+        block = PriorBlock(np.arange(10 * len(parts), 10 * len(parts) + side), side)
+        parts.append(Part(block, rng.integers(0, side, n_rows), half + half.T, 0.0))
+    kernel, scales = Kernel(tuple(parts), (), csr_array((n_rows, 100))), rng.uniform(1, 9, 4)
+    tables = [part.table[np.ix_(part.levels, part.levels)] for part in parts]
+    expected = sum(table / scale for table, scale in zip(tables, scales, strict=True))
+    np.testing.assert_allclose(np.tril(kernel.matrix(scales)), np.tril(expected), atol=1e-13)
+    rows = rng.normal(size=(n_rows, n_rows))
+    found = kernel.traces(np.tril(rows))
+    both = np.tril(rows) + np.tril(rows, -1).T
+    np.testing.assert_allclose(found, [(both * table).sum() for table in tables], atol=1e-10)
+
+
+def test_a_mapped_covariance_is_that_of_the_mapped_weights():
+    rng = np.random.default_rng(0)
+    half, matrix = rng.normal(size=(6, 6)), rng.normal(size=(4, 6))
+    covariance = Covariance(half @ half.T, rng.normal(size=(6, 1)), rng.normal(size=(6, 3)))
+    dense, ties = covariance.matrix, np.array([0, 0, 2, 5])
+    expected = half @ half.T + covariance.plus @ covariance.plus.T
+    np.testing.assert_allclose(dense, expected - covariance.minus @ covariance.minus.T)
+    np.testing.assert_allclose(covariance.diagonal, dense.diagonal())
+    mapped = covariance.mapped(lambda columns: matrix @ columns)
+    np.testing.assert_allclose(mapped.matrix, matrix @ dense @ matrix.T)
+    np.testing.assert_allclose(covariance.tied(ties).matrix, dense[np.ix_(ties, ties)])
+    np.testing.assert_allclose(covariance.times(2.5).matrix, 2.5 * dense)
+    np.testing.assert_array_equal(Covariance.of(dense).matrix, dense)

@@ -17,7 +17,8 @@ from tests.learners.test_educated_solve import (
     start,
 )
 
-from weigh.educated import modes, solve
+from weigh.educated import loo, modes, solve
+from weigh.educated.diagonal import BlockDiagonal
 from weigh.educated.loo import leave_one_out
 from weigh.educated.scales import Update, find_scales, log_marginal
 from weigh.educated.solve import PRECISE, find_weights
@@ -38,7 +39,7 @@ def draw_problem(seed, n_classes=3, **asked):
 def test_rows_and_penalty_are_diagonals_in_the_modes_of_a_column(seed, weighted):
     sizes, codes, rows, problem = draw_problem(seed, weighted=weighted)
     P, found = literal_penalty(sizes, codes, rows, SCALES), problem.modes
-    V = found.basis.toarray()
+    V = found.basis.sparse.toarray()
     np.testing.assert_allclose(
         V.T @ P @ V, np.diag(found.penalty(np.array(SCALES))), atol=1e-6 * P.max()
     )
@@ -56,7 +57,7 @@ def test_the_hessian_of_the_first_modes_is_the_literal_one(most, seed, weighted)
         patch.setattr(modes, "MODES", most)
         sizes, codes, rows, problem = draw_problem(seed, weighted=weighted)
         state, X = start(problem, SCALES), one_hot(sizes, codes)
-        V, kept, rest = problem.modes.basis.toarray(), problem.modes.kept, problem.modes.rest
+        V, kept, rest = problem.modes.basis.sparse.toarray(), problem.modes.kept, problem.modes.rest
         assert len(kept) == min(most, len(V))
         for k, piece in enumerate(pieces[0] for pieces in state.factor.by_class):
             P = literal_penalty(sizes, codes, rows, SCALES)
@@ -97,6 +98,17 @@ def test_all_modes_together_know_what_the_blocks_of_the_classes_do(monkeypatch):
     assert leave_one_out(state).total == pytest.approx(leave_one_out(other).total, rel=1e-6)
 
 
+@pytest.mark.parametrize("most", [1, 6, 100])
+def test_variances_of_totals_are_the_same_by_modes_and_by_levels(monkeypatch, most):
+    monkeypatch.setattr(modes, "MODES", most)
+    *_, problem = draw_problem(5, n_rows=400)
+    state, told = start(problem, SCALES), []
+    for many in (1, 1000):
+        monkeypatch.setattr(loo, "MANY", many)
+        told.append(leave_one_out(state).total)
+    assert told[0] == pytest.approx(told[1], rel=1e-10)
+
+
 def test_the_more_modes_share_a_matrix_the_less_those_that_stand_alone_change(monkeypatch):
     *_, exact = draw_problem(5, n_rows=400)
     known = find_weights(start(exact, SCALES), PRECISE)
@@ -113,3 +125,17 @@ def test_the_more_modes_share_a_matrix_the_less_those_that_stand_alone_change(mo
     assert moved[-1] < 0.01
     assert told[0] < 0.02
     assert told[-1] < 0.001
+
+
+def test_a_matrix_of_blocks_is_the_dense_one():
+    rng = np.random.default_rng(0)
+    places = np.split(rng.permutation(16)[:14], np.cumsum([3, 3, 5, 2]))
+    matrices = [rng.normal(size=(3, 3)), rng.normal(size=(3, 3)), rng.normal(size=(5, 5)), None]
+    dense, blocks = np.zeros((16, 16)), [*zip(places, matrices, strict=False)]
+    for at, matrix in blocks:
+        dense[np.ix_(at, at)] = np.eye(len(at)) if matrix is None else matrix
+    found, right = BlockDiagonal.of(16, blocks), rng.normal(size=(16, 2))
+    np.testing.assert_allclose(found @ right, dense @ right)
+    np.testing.assert_allclose(found.turned @ right, dense.T @ right)
+    np.testing.assert_array_equal(found.sparse.toarray(), dense)
+    assert not (BlockDiagonal.of(16, []) @ right).any()

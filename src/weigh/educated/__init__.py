@@ -4,6 +4,8 @@ task         the input of a fit: rows, levels and their counts, constraints, req
 design       the position of each level's weight, and the loss of a row
 passes       sums over the rows from one pass, wherever the rows are
 prior        the Gaussian prior: independent levels, smooth curves over bins
+diagonal     matrices of dense blocks along the diagonal
+covariance   the covariance of all weights
 factor       factors of the penalised Hessian, piece by piece
 modes        a smaller Hessian for many classes, by eigenvectors of tables
 dual         the inverse of the Hessian when there are fewer rows than weights

@@ -53,6 +53,9 @@ PRECISE, STEPS = 1e-9, 30
 LOOPS = 64
 """With more tables than this, the Hessian of two classes is computed as a matrix product."""
 
+AT_ONCE = 1024
+"""Rows that are multiplied at a time with a joint Hessian: each has a number for every u."""
+
 JOINT = 512
 """Up to this many weights u have one joint Hessian; with more, each class has its own."""
 
@@ -156,15 +159,15 @@ class Blanked:
 
     def _add_hessian(self, blank: Floats, weight: Floats, p: Floats, bends: Floats) -> None:
         """Add the Hessian of several classes: joint, or of each class alone if there are many."""
-        each = bends.shape[1]
-        for k in range(p.shape[1]):
-            group, own = bends[k // each], k % each
-            for other in range(own + 1):
-                curvature = weight * p[:, k] * ((own == other) - p[:, k - own + other])
-                block = (blank * curvature) @ blank.T
-                group[own, :, other] += block
-                if other < own:
-                    group[other, :, own] += block.T
+        each, root = bends.shape[1], np.sqrt(weight)[:, None] * p
+        for first, group in zip(range(0, p.shape[1], each), bends, strict=True):
+            for k in range(each):
+                group[k, :, k] += (blank * (weight * p[:, first + k])) @ blank.T
+            for start in range(0, len(root), AT_ONCE):
+                rows = slice(start, start + AT_ONCE)
+                shared = root[rows, first : first + each].T[:, None] * blank[:, rows]
+                lines = shared.reshape(-1, shared.shape[-1])
+                group -= (lines @ lines.T).reshape(group.shape)
 
     @cached_property
     def _columns(self) -> tuple[list[int], ...]:

@@ -19,12 +19,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
-from scipy.linalg.blas import dsyrk
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs, dtrtrs
 from scipy.sparse import csr_array
 
+from weigh.educated.covariance import Covariance
 from weigh.educated.prior import Block, Centre, Prior
 from weigh.frames import Floats, Integers
 
@@ -57,6 +58,31 @@ class Part:
         table[:size, :size] = np.linalg.inv(precision) - (centre is not None)
         levels = local[rows].astype(np.int32)  # -1, no level, is the last
         return cls(block, levels, table, float(np.linalg.slogdet(precision)[1]))
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Consecutive parts, with all of their tables in one array."""
+
+    numbers: slice  # of the parts
+    levels: Integers  # part by row
+    tables: Floats
+    sides: Integers
+
+    @classmethod
+    def of(cls, parts: Sequence[Part], numbers: slice) -> Stack:
+        """Stack some of the parts."""
+        parts = parts[numbers]
+        return cls(
+            numbers,
+            np.array([part.levels for part in parts]),
+            np.concatenate([part.table.ravel() for part in parts]),
+            np.array([len(part.table) for part in parts]),
+        )
+
+
+LINES = 1024
+"""Lines of the tables of one stack: 64 columns of them are half a megabyte."""
 
 
 @dataclass(frozen=True)
@@ -98,13 +124,39 @@ class Kernel:
             member[centre.places, c] = 1.0
         return np.asarray((self.Z @ member).T)
 
+    @cached_property
+    def _of_means(self) -> Floats:
+        """The part of K that comes from the means of tables."""
+        return np.ascontiguousarray((self._held.T * self._loose) @ self._held)
+
+    @cached_property
+    def numbers(self) -> dict[int, int]:
+        """The number of each block, by the place of its first weight."""
+        return {int(part.block.places[0]): b for b, part in enumerate(self.parts)}
+
+    @cached_property
+    def _stacks(self) -> list[Stack]:
+        """The parts, stacked so that their tables stay in the processor's cache."""
+        ends = np.cumsum([len(part.table) for part in self.parts]) // LINES
+        cuts = [0, *(np.flatnonzero(np.diff(ends)) + 1).tolist(), len(self.parts)]
+        return [Stack.of(self.parts, slice(a, b)) for a, b in pairwise(cuts) if a < b]
+
     def matrix(self, scales: Floats) -> Floats:
         """K, in its lower half."""
-        from weigh.educated.kernels import add_kernel
+        from weigh.educated.kernels import add_kernels
 
-        out = np.ascontiguousarray((self._held.T * self._loose) @ self._held)
-        for part, scale in zip(self.parts, scales, strict=True):
-            add_kernel(part.levels, part.table, 1 / scale, out)
+        out = self._of_means.copy()
+        for own in self._stacks:
+            add_kernels(own.levels, own.tables, own.sides, 1 / scales[own.numbers], out)
+        return out
+
+    def traces(self, lower: Floats) -> Floats:
+        """The trace of each block's part of K, at scale 1, times a symmetric matrix."""
+        from weigh.educated.kernels import sum_kernels
+
+        out = np.zeros(len(self.parts))
+        for own in self._stacks:
+            sum_kernels(own.levels, own.tables, own.sides, lower, out[own.numbers])
         return out
 
     def log_det(self, scales: Floats) -> float:
@@ -114,13 +166,15 @@ class Kernel:
         ]
         return float(sum(own) - np.log(self._loose).sum())
 
-    def add_inverse(self, scales: Floats, out: Floats) -> None:
-        """Add P^-1 to the covariance of weights."""
+    def inverse(self, scales: Floats) -> Floats:
+        """P^-1; 0 for the intercept."""
+        out = np.zeros((self.Z.shape[1],) * 2)
         for part, scale in zip(self.parts, scales, strict=True):
             at = part.block.places
             out[np.ix_(at, at)] += part.table[:-1, :-1] / scale
         for centre, loose in zip(self.centres, self._loose, strict=True):
             out[np.ix_(centre.places, centre.places)] += loose
+        return out
 
     def solve(self, scales: Floats, right: Floats) -> Floats:
         """P^-1 times weights; 0 for the intercept."""
@@ -167,6 +221,11 @@ class Dual:
         return np.asarray(W[:, None] * dpotri(self._root, lower=True)[0] * W)
 
     @cached_property
+    def _traces(self) -> Floats:
+        """The trace of B times each block's part of K, at scale 1."""
+        return self.kernel.traces(self._lower)
+
+    @cached_property
     def _pull(self) -> Floats:
         """B 1: the precision that each row contributes to the intercept."""
         return self._between(np.ones(len(self.curvature)))
@@ -199,11 +258,9 @@ class Dual:
 
     def spread(self, block: Block) -> float:
         """The trace of the covariance times a block's S."""
-        from weigh.educated.kernels import sum_kernel
-
-        number = next(b for b, part in enumerate(self.kernel.parts) if part.block is block)
-        part, scale = self.kernel.parts[number], self.scales[number]
-        told = sum_kernel(part.levels, part.table, self._lower) / scale
+        number = self.kernel.numbers[int(block.places[0])]
+        scale = self.scales[number]
+        told = self._traces[number] / scale
         along = block.norm(self._follow[:, None]) / self._own
         return float((block.rank - told) / scale + along)
 
@@ -214,7 +271,7 @@ class Dual:
 
     def within(self, block: Block) -> Floats:
         """The covariance of the weights of one block; the full covariance is not computed."""
-        number = next(b for b, part in enumerate(self.kernel.parts) if part.block is block)
+        number = self.kernel.numbers[int(block.places[0])]
         part, own = self.kernel.parts[number], self._follow[block.places]
         prior = np.zeros((self.kernel.Z.shape[1], len(own)))
         prior[block.places] = part.table[:-1, :-1] / self.scales[number]
@@ -228,16 +285,17 @@ class Dual:
         own = K.diagonal() - (self._half(K) ** 2).sum(axis=0)
         return np.asarray(own + (1 - K @ self._pull) ** 2 / self._own)
 
-    @cached_property
-    def inverse(self) -> Floats:
-        """The covariance of the weights."""
+    @property
+    def covariance(self) -> Covariance:
+        """The covariance of the weights: that of the prior, less what the rows tell."""
         kernel = self.kernel
         half = self._half(kernel.solve(self.scales, kernel.Z.T.toarray()).T)
         border = self._follow.copy()
         border[0] = -1.0
-        lower = dsyrk(-1.0, half, trans=1, lower=1)  # zero above
-        whole: Floats = lower + lower.T
-        np.fill_diagonal(whole, lower.diagonal())
-        kernel.add_inverse(self.scales, whole)
-        whole += np.outer(border, border / self._own)
-        return whole
+        border /= np.sqrt(self._own)
+        return Covariance(kernel.inverse(self.scales), border[:, None], half.T)
+
+    @cached_property
+    def inverse(self) -> Floats:
+        """The covariance of the weights as one matrix."""
+        return self.covariance.matrix

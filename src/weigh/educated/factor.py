@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from scipy.linalg.lapack import dlauum, dpotrf, dpotrs, dtrtri
 
+from weigh.educated.covariance import Covariance
 from weigh.educated.dual import Dual
 from weigh.educated.modes import Modes, Reduced
 from weigh.educated.passes import LossDerivatives
@@ -44,17 +46,26 @@ class Dense:
         return np.asarray(dtrtri(self.factor, lower=True)[0])
 
     @cached_property
+    def upper(self) -> Floats:
+        """The covariance of the weights in its upper half; zero below."""
+        return np.asarray(dlauum(self._root, lower=True)[0].T)
+
+    @cached_property
     def inverse(self) -> Floats:
         """The covariance of the weights."""
-        lower = dlauum(self._root, lower=True)[0]
-        whole: Floats = lower + lower.T
-        np.fill_diagonal(whole, lower.diagonal())
+        whole: Floats = self.upper + self.upper.T
+        np.fill_diagonal(whole, self.upper.diagonal())
         return whole
+
+    @property
+    def covariance(self) -> Covariance:
+        """The covariance of the weights, as one matrix."""
+        return Covariance.of(self.inverse)
 
     @property
     def variances(self) -> Floats:
         """The variance of each weight."""
-        return self.inverse.diagonal()
+        return self.upper.diagonal()
 
     def spread(self, block: Block) -> float:
         """The trace of the block's covariance times S; the full covariance is not computed."""
@@ -156,22 +167,31 @@ class Factor:
 
 def make_dense(hessian: Floats, prior: Prior, scales: Floats, places: Integers) -> Dense:
     """Add the penalty to a piece of the Hessian, and factor it."""
-    whole = hessian.T.copy("F")  # symmetric, so the transpose is in LAPACK's order at no cost
-    prior.add_to(whole, scales, places)
-    return Dense(places, _root(whole))
+
+    def penalised() -> Floats:
+        whole = hessian.T.copy("F")  # symmetric, so the transpose is in LAPACK's order at no cost
+        prior.add_to(whole, scales, places)
+        return whole
+
+    return Dense(places, _root(penalised))
 
 
 def make_reduced(hessian: Floats, rest: Floats, modes: Modes, scales: Floats) -> Reduced:
     """Add the penalty to the Hessian in modes: to the shared matrix and to the other modes."""
-    whole, penalty = hessian.copy("F"), modes.penalty(scales)
-    whole[np.diag_indices_from(whole)] += penalty[modes.kept]
-    return Reduced(modes, _root(whole), rest + penalty[modes.rest])
+    penalty = modes.penalty(scales)
+
+    def penalised() -> Floats:
+        whole = hessian.copy("F")
+        whole[np.diag_indices_from(whole)] += penalty[modes.kept]
+        return whole
+
+    return Reduced(modes, _root(penalised), rest + penalty[modes.rest])
 
 
-def _root(whole: Floats) -> Floats:
-    """The lower Cholesky factor."""
+def _root(make: Callable[[], Floats]) -> Floats:
+    """The lower Cholesky factor of a matrix, which is made again for each ridge that is tried."""
     for ridge in RIDGES:
-        firm = whole.copy("F") if ridge < RIDGES[-1] else whole
+        firm = make()
         firm[np.diag_indices_from(firm)] *= 1 + ridge
         root, failed = dpotrf(firm, lower=True, clean=True, overwrite_a=True)
         if not failed:

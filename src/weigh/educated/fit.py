@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from weigh.educated.covariance import Covariance
 from weigh.educated.design import Design
 from weigh.educated.loo import HeldOut, leave_one_out, loosen
 from weigh.educated.monotone import are_in_order, hold_orders
@@ -28,7 +29,7 @@ class Fit:
 
     counts: tuple[Counts, ...]
     weights: Floats
-    covariance: Floats | None  # None if the Hessian is not one matrix
+    covariance: Covariance | None  # None if the Hessian is not one matrix
     scales: Floats  # of each feature
     held_out: HeldOut
     search: Search
@@ -106,8 +107,8 @@ def _finish(task: Task, search: Search, state: State, held_out: HeldOut) -> Fit:
             held_out = leave_one_out(state)
     covariance = None
     if state.problem.exact and state.problem.n_weights <= FULL:
-        inverse = search.noise * state.factor.by_class[0][0].inverse  # type: ignore[union-attr]
-        covariance = inverse if ties is None else inverse[np.ix_(ties, ties)]
+        found = state.factor.by_class[0][0].covariance  # type: ignore[union-attr]
+        covariance = (found if ties is None else found.tied(ties)).times(search.noise)
     scales = _by_feature(task, search.state.problem.prior, state.scales)
     left = state.relative_gradient
     return Fit(task.counts, weights, covariance, scales, held_out, search, left, state)

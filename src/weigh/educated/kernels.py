@@ -149,7 +149,8 @@ def join_tables(
 def sum_squares(places: Any, index: Any, matrix: Any, out: Any) -> None:
     """Compute x' M x of each row, where x is one at the row's places and at 0, and zero elsewhere.
 
-    `index` maps a place to its line in M; it is negative for places that are not in M.
+    `index` maps a place to its line in M; it is negative for places that are not in M. Only the
+    upper half of M is used.
     """
     for i in range(out.shape[0]):
         total = matrix[0, 0]
@@ -157,8 +158,8 @@ def sum_squares(places: Any, index: Any, matrix: Any, out: Any) -> None:
             a = index[places[j, i]]
             if a < 0:
                 continue
-            inner = matrix[a, 0]
-            for k in range(j):
+            inner = matrix[0, a]
+            for k in range(j + 1, places.shape[0]):
                 b = index[places[k, i]]
                 if b >= 0:
                     inner += matrix[a, b]
@@ -222,25 +223,69 @@ def sum_blanks(blank: Any, slope: Any, curvature: Any, slopes: Any, bends: Any) 
                     bends[k, at[a], at[b]] += curvature[i, k]
 
 
-@compiled
-def add_kernel(levels: Any, table: Any, scale: float, out: Any) -> None:
-    """Add scale times table[level of i, level of j] to the lower half of out, for each two rows."""
-    for i in range(levels.shape[0]):
-        line = table[levels[i]]
-        for j in range(i + 1):
-            out[i, j] += scale * line[levels[j]]
+STRIP = 64
+"""Columns of a matrix of rows by rows that are summed at a time: lines of tables fit the cache."""
 
 
 @compiled
-def sum_kernel(levels: Any, table: Any, lower: Any) -> float:
-    """The sum of a symmetric matrix, given by its lower half, times table[level i, level j]."""
-    total = 0.0
-    for i in range(levels.shape[0]):
-        line, part = table[levels[i]], 0.0
-        for j in range(i):
-            part += lower[i, j] * line[levels[j]]
-        total += 2.0 * part + lower[i, i] * line[levels[i]]
-    return total
+def line_starts(sides: Any) -> Any:
+    """The number of each table's first line among the lines of all tables."""
+    starts = np.zeros(len(sides), np.int64)
+    starts[1:] = np.cumsum(sides)[:-1]
+    return starts
+
+
+@compiled
+def add_kernels(levels: Any, tables: Any, sides: Any, factors: Any, out: Any) -> None:
+    """Add factor * table[level of i, level of j] of all tables to out, for each two rows.
+
+    `levels` has a line for each table, `tables` holds the square tables one after the other, and
+    `sides` their sides. Only the lower half of out is complete.
+    """
+    n_tables, n_rows = levels.shape
+    starts, lines, own = line_starts(sides), np.zeros((sides.sum(), STRIP)), np.zeros(STRIP)
+    for first in range(0, n_rows, STRIP):
+        width, at = min(STRIP, n_rows - first), 0
+        for b in range(n_tables):
+            for line in range(starts[b], starts[b] + sides[b]):
+                for j in range(width):
+                    lines[line, j] = factors[b] * tables[at + levels[b, first + j]]
+                at += sides[b]
+        for i in range(first, n_rows):
+            own[:] = 0.0
+            for b in range(n_tables):
+                more = lines[starts[b] + levels[b, i]]
+                for j in range(STRIP):
+                    own[j] += more[j]
+            for j in range(width):
+                out[i, first + j] += own[j]
+
+
+@compiled
+def sum_kernels(levels: Any, tables: Any, sides: Any, lower: Any, sums: Any) -> None:
+    """Add the sum of a symmetric matrix times table[level i, level j] to the sum of each table.
+
+    The matrix is given by its lower half, the tables as for `add_kernels`.
+    """
+    n_tables, n_rows = levels.shape
+    starts, lines, own = line_starts(sides), np.zeros((sides.sum(), STRIP)), np.zeros(STRIP)
+    for first in range(0, n_rows, STRIP):
+        width, at = min(STRIP, n_rows - first), 0
+        lines[:], own[:] = 0.0, 0.0
+        for i in range(first, n_rows):
+            for j in range(min(width, i - first)):
+                own[j] = 2.0 * lower[i, first + j]
+            if i < first + width:
+                own[i - first] = lower[i, i]
+            for b in range(n_tables):
+                line = lines[starts[b] + levels[b, i]]
+                for j in range(STRIP):
+                    line[j] += own[j]
+        for b in range(n_tables):
+            for line in range(starts[b], starts[b] + sides[b]):
+                for j in range(width):
+                    sums[b] += lines[line, j] * tables[at + levels[b, first + j]]
+                at += sides[b]
 
 
 @compiled

@@ -8,6 +8,7 @@ curvature of the row's loss, and V is the inverse of the penalised Hessian.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,8 +29,8 @@ from weigh.pickling import by_fields
 ROWS = 50_000
 """Largest number of rows, evenly spaced, that are left out in turn; on a cluster, per partition."""
 
-AT_ONCE = 8192
-"""Rows that are computed at a time with modes: each row has a value for every mode."""
+MANY = 512
+"""From this number of rows on, the variances of their totals are looked up by levels."""
 
 NEARLY_ONE = 0.999
 LEAST_SCALE = 1e-5
@@ -74,9 +75,9 @@ class LeftOutTotals:
 class LeaveOneOut:
     """Compute the leave-one-out loss of rows from a fit.
 
-    `inverses` are the inverses V of the penalised Hessian, one for each total. `index` gives the
-    row of V that belongs to each place, and `own` the variance of weights that are not in V. With
-    few rows, the variances of their totals are already `known`.
+    `inverses` are the inverses V of the penalised Hessian, one for each total, in their upper half.
+    `index` gives the row of V that belongs to each place, and `own` the variance of weights that
+    are not in V. With few rows, the variances of their totals are already `known`.
     """
 
     view: View
@@ -107,7 +108,7 @@ class LeaveOneOut:
                 inverses.append(joint.root)
             else:
                 assert isinstance(joint, Dense)
-                inverses.append(joint.inverse)
+                inverses.append(joint.upper)
             for piece in apart:
                 assert not isinstance(piece, Dual | Reduced)
                 own[piece.places, k] = piece.variances
@@ -144,22 +145,23 @@ class LeaveOneOut:
         """The variance of each row's totals."""
         if self.known is not None:
             return self.known[numbers]
-        if self.modes is not None:
+        if self.modes is not None and places.shape[1] < MANY:
             return self._reduced(places, self.modes) + self.view.design.totals(places, self.own)
-        joint = [add_squares(places, self.index, matrix) for matrix in self.inverses]
+        joint = [add_squares(places, self.index, matrix) for matrix in self._covariances()]
         if not self.own.any():
             return np.column_stack(joint)
         return np.column_stack(joint) + self.view.design.totals(places, self.own)
 
     def _reduced(self, places: Integers, modes: Modes) -> Floats:
-        """Variance of each row's totals from the modes that share a matrix."""
-        out, starts = np.empty((places.shape[1], len(self.inverses))), self.view.design.starts
-        for first in range(0, len(out), AT_ONCE):
-            rows = slice(first, first + AT_ONCE)
-            values = modes.of_rows(places[:, rows], starts).T
-            for k, root in enumerate(self.inverses):
-                out[rows, k] = (dtrmm(1.0, root, values, lower=1) ** 2).sum(axis=0)
-        return out
+        """Variance of the totals of a few rows, from the modes that share a matrix."""
+        values = modes.of_rows(places, self.view.design.starts).T
+        halves = [dtrmm(1.0, root, values, lower=1) for root in self.inverses]
+        return np.column_stack([(half**2).sum(axis=0) for half in halves])
+
+    def _covariances(self) -> Iterator[Floats]:
+        """The covariance of the weights that share a matrix, class by class, in its upper half."""
+        for own in self.inverses:
+            yield own if self.modes is None else self.modes.of_levels(own.T @ own)
 
 
 def share_of(rows: Coded) -> int:

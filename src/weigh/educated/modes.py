@@ -21,8 +21,9 @@ from itertools import pairwise
 import numpy as np
 from scipy.linalg import eigh
 from scipy.linalg.lapack import dpotrs, dtrtri
-from scipy.sparse import block_diag, csr_array
+from scipy.sparse import csr_array
 
+from weigh.educated.diagonal import BlockDiagonal
 from weigh.educated.passes import Tables
 from weigh.educated.prior import Block, Centre, Prior
 from weigh.frames import Floats, Integers
@@ -42,6 +43,11 @@ class Group:
     pulled: Floats  # v' S v: penalty per unit of the block's scale
     held: Floats  # penalty of the mean
     log_det: float  # of S + s s'
+
+    @property
+    def alone(self) -> bool:
+        """Whether each weight is a mode."""
+        return bool(np.array_equal(self.basis, np.eye(len(self.basis))))
 
     @classmethod
     def of(cls, S: Floats, number: int, centre: Centre | None, first: int, rows: Floats) -> Group:
@@ -70,13 +76,21 @@ def group_weights(prior: Prior, places: Integers, rows: Floats) -> list[Group]:
     return sorted(found, key=lambda group: group.first)
 
 
+def _basis_of(groups: list[Group]) -> BlockDiagonal:
+    """The modes of all groups, after that of the intercept."""
+    ends = np.cumsum([0, 1, *(len(group.basis) for group in groups)]).tolist()
+    matrices = [None, *(None if group.alone else group.basis for group in groups)]
+    places = (np.arange(*own) for own in pairwise(ends))
+    return BlockDiagonal.of(ends[-1], zip(places, matrices, strict=True))
+
+
 @dataclass(frozen=True)
 class Modes:
     """The modes of some columns and of the intercept, which comes first."""
 
     places: Integers
     spans: dict[int, slice]  # of each column, both among the modes and among the places
-    basis: csr_array
+    basis: BlockDiagonal
     blocks: Integers  # the block of each mode; -1 if it has none
     eigenvalues: Floats
     pulled: Floats
@@ -91,7 +105,7 @@ class Modes:
         return cls(
             np.concatenate([[0], *columns.values()]).astype(np.intp),
             {j: slice(*own) for j, own in zip(columns, pairwise(ends), strict=True)},
-            csr_array(block_diag([csr_array([[1.0]]), *(group.basis for group in groups)])),
+            _basis_of(groups),
             np.concatenate([[-1], *(np.full(len(g.eigenvalues), g.number) for g in groups)]).astype(
                 int
             ),
@@ -118,19 +132,19 @@ class Modes:
         found = {}
         for j, span in self.spans.items():
             ends = np.searchsorted(self.kept, [span.start, span.stop])
-            own = self.basis[span][:, self.kept[slice(*ends)]]
+            own = self.basis.sparse[span][:, self.kept[slice(*ends)]]
             found[j] = (slice(*ends.tolist()), np.ascontiguousarray(own.toarray()))
         return found
 
     @cached_property
-    def turned(self) -> csr_array:
+    def turned(self) -> BlockDiagonal:
         """The transposed basis: one line per mode."""
-        return self.basis.T.tocsr()
+        return self.basis.turned
 
     @cached_property
     def squares(self) -> csr_array:
         """The squared values, by weight, of the modes that do not share the matrix."""
-        return self.basis[:, self.rest].power(2)
+        return self.basis.sparse[:, self.rest].power(2)
 
     def of_rows(self, places: Integers, starts: list[int]) -> Floats:
         """The value of each kept mode in each row; zero where a row has no level."""
@@ -139,6 +153,19 @@ class Modes:
         for j, (at, values) in self.shared.items():
             padded = np.vstack([np.zeros_like(values[:1]), values])
             out[:, at] = padded[places[j] - starts[j]]
+        return out
+
+    def of_levels(self, covariance: Floats) -> Floats:
+        """The covariance of the weights, given that of the kept modes, in its upper half."""
+        n_places, n_kept = len(self.places), len(self.kept)
+        half, out = np.empty((n_kept, n_places)), np.zeros((n_places, n_places))
+        half[:, 0] = covariance[:, 0]
+        for j, (at, values) in self.shared.items():
+            half[:, self.spans[j]] = covariance[:, at] @ values.T
+        out[0] = half[0]
+        for j, (at, values) in self.shared.items():
+            later = slice(self.spans[j].start, None)
+            out[self.spans[j], later] = values @ half[at, later]
         return out
 
     def penalty(self, scales: Floats) -> Floats:
@@ -164,7 +191,7 @@ class Modes:
                 table = numbers[start : start + strip.height * width].reshape(shape)[1:, 1:]
                 half = (right.T @ table.reshape(len(right), -1)).reshape(-1, len(left), n_classes)
                 M[:, at, there] = (left.T @ half).transpose(2, 0, 1)
-        return Projected(M, np.asarray(self.turned[self.rest].power(2) @ diagonal).T)
+        return Projected(M, np.asarray(self.squares.T @ diagonal).T)
 
 
 @dataclass(frozen=True)

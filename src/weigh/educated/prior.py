@@ -18,6 +18,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from weigh.bins import Cross, Feature
+from weigh.educated.diagonal import BlockDiagonal
 from weigh.frames import Floats, Integers
 
 LEVEL, WALK, PAIRS = 0.3, 0.1, 0.03
@@ -82,8 +83,8 @@ class Prior:
         scale = np.zeros((len(weights), 1))
         for block, own in zip(self.blocks, scales, strict=True):
             scale[block.places] = own
-        every, shares = self._sparse
-        n_known = every.shape[0]
+        every, shares = self._penalties
+        n_known = every.size
         out = np.zeros_like(weights)
         out[:n_known] = scale[:n_known] * (every @ weights[:n_known])
         strengths = np.array([[centre.strength] for centre in self.centres]).reshape(-1, 1)
@@ -91,23 +92,14 @@ class Prior:
         return out
 
     @cached_property
-    def _sparse(self) -> tuple[csr_array, csr_array]:
-        """All S in one sparse matrix, and one line of shares for each centre."""
+    def _penalties(self) -> tuple[BlockDiagonal, csr_array]:
+        """All S in one matrix, and one line of shares for each centre."""
         size = self._last + 1
-        rows, columns, values = [], [], []
-        for block in self.blocks:
-            if block.matrix is None:
-                row = column = np.arange(len(block.places))
-                values.append(np.ones(len(row)))
-            else:
-                row, column = np.nonzero(block.matrix)
-                values.append(block.matrix[row, column])
-            rows.append(block.places[row])
-            columns.append(block.places[column])
-        every = _sparse(rows, columns, values, (size, size))
-        lines = [np.full(len(c.places), number) for number, c in enumerate(self.centres)]
-        places, shares = [c.places for c in self.centres], [c.shares for c in self.centres]
-        return every, _sparse(lines, places, shares, (len(self.centres), size))
+        every = BlockDiagonal.of(size, ((block.places, block.matrix) for block in self.blocks))
+        places = np.concatenate([*(centre.places for centre in self.centres), []]).astype(np.intp)
+        shares = np.concatenate([*(centre.shares for centre in self.centres), []])
+        ends = np.cumsum([0, *(len(centre.places) for centre in self.centres)])
+        return every, csr_array((shares, places, ends), (len(self.centres), size))
 
     def add_to(self, hessian: Floats, scales: Floats, places: Integers) -> None:
         """Add the Hessian of the penalty to the Hessian of the weights at `places`."""
@@ -152,13 +144,6 @@ class Prior:
     def _last(self) -> int:
         places = [b.places for b in self.blocks] + [c.places for c in self.centres]
         return max((int(at[-1]) for at in places), default=0)
-
-
-def _sparse(
-    rows: list[Integers], columns: list[Integers], values: list[Floats], shape: tuple[int, int]
-) -> csr_array:
-    own = [np.concatenate([*parts, []]) for parts in (values, rows, columns)]
-    return csr_array((own[0], (own[1].astype(np.intp), own[2].astype(np.intp))), shape)
 
 
 def prior_of(

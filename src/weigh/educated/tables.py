@@ -6,8 +6,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import numpy as np
+from scipy.sparse import block_diag, csr_array
 
 from weigh.bins import Cross, Feature
+from weigh.educated.covariance import Covariance
 from weigh.educated.fit import Fit
 from weigh.educated.prior import count_intervals, is_told
 from weigh.educated.segments import coarse_levels
@@ -79,11 +81,16 @@ def average(groups: Integers, rows: Floats, weights: Floats) -> Floats:
     array([[5.],
            [1.]])
     """
-    starts = np.flatnonzero(np.diff(groups, prepend=-1))
-    heavy = np.maximum(rows, 1e-12)
-    shares = heavy / np.add.reduceat(heavy, starts)[groups]
-    means: Floats = np.add.reduceat(weights * shares[:, None], starts, axis=0)
+    means: Floats = _averaging(groups, rows) @ weights
     return means
+
+
+def _averaging(groups: Integers, rows: Floats) -> csr_array:
+    """The matrix that takes the mean of each group, with levels weighted by their rows."""
+    heavy = np.maximum(rows, 1e-12)
+    shares = heavy / np.bincount(groups, heavy)[groups]
+    ends = np.searchsorted(groups, np.arange(count_groups(groups) + 1))
+    return csr_array((shares, np.arange(len(groups)), ends), (len(ends) - 1, len(groups)))
 
 
 def add_up(groups: Integers, counts: Floats) -> Floats:
@@ -166,8 +173,9 @@ def evidence_of(
         weights = contrast(weights)  # classes were fitted jointly
     columns = _split(weights[1:], [len(c.counts) for c in counts])
     groups = group_tables(counts, columns, fine, apart)
-    merged = _split(_merge(weights, counts, groups)[1:], [*map(count_groups, groups)])
-    covariances = [_merge_both(fit.covariance, counts, groups, whole) for fit in fits]
+    merging = _merging(counts, groups)
+    merged = _split((merging @ weights)[1:], [*map(count_groups, groups)])
+    centred = [_centre_both(counts, fit.covariance, whole) for fit in fits]
     tables = [
         FeatureTable(
             feature=merge_feature(c.feature, group),
@@ -177,7 +185,7 @@ def evidence_of(
             known_errors=error,
         )
         for c, group, table, error in zip(
-            counts, groups, merged, _errors(covariances, groups), strict=True
+            counts, groups, merged, _errors(centred, merging, groups), strict=True
         )
     ]
     return replace(
@@ -186,7 +194,7 @@ def evidence_of(
         prior=squeeze(weights[0]),
         prior_variances=None,
         form=naive.form if len(fits) == 1 else "ovr",
-        covariance=_kept(covariances),
+        covariance=_kept(centred, merging),
     )
 
 
@@ -194,48 +202,43 @@ def _split(rows: Floats, sizes: Sequence[int]) -> list[Floats]:
     return np.split(rows, np.cumsum(sizes)[:-1])
 
 
-def _merge(weights: Floats, counts: Sequence[Counts], groups: Sequence[Integers]) -> Floats:
-    """The prior and the weights, averaged within each group."""
-    columns = _split(weights[1:], [len(c.counts) for c in counts])
-    parts = [
-        average(group, c.counts.sum(axis=1), column)
-        for group, c, column in zip(groups, counts, columns, strict=True)
-    ]
-    return np.vstack([weights[:1], *parts])
+def _merging(counts: Sequence[Counts], groups: Sequence[Integers]) -> csr_array:
+    """The matrix that averages weights within each group, and keeps the prior."""
+    parts = [_averaging(own, c.counts.sum(axis=1)) for own, c in zip(groups, counts, strict=True)]
+    return csr_array(block_diag([np.ones((1, 1)), *parts], format="csr"))
 
 
-def _merge_both(
-    covariance: Floats | None, counts: Sequence[Counts], groups: Sequence[Integers], whole: float
-) -> Floats | None:
-    """The covariance of the weights after `centre` and `_merge`.
+def _centre_both(
+    counts: Sequence[Counts], covariance: Covariance | None, whole: float
+) -> Covariance | None:
+    """The covariance of the weights after `centre`."""
+    if covariance is None:
+        return None
+    return covariance.mapped(lambda columns: centre(counts, columns, whole))
+
+
+def _errors(
+    centred: Sequence[Covariance | None], merging: csr_array, groups: Sequence[Integers]
+) -> list[Floats] | list[None]:
+    """The standard error of each merged weight, by feature; None if a covariance is not known.
 
     A merged weight stands for levels that were fitted separately. So its variance is the mean of
     their variances, not the smaller variance of their mean.
     """
-    if covariance is None:
-        return None
-    centred = centre(counts, centre(counts, covariance, whole).T, whole)
-    merged = _merge(_merge(centred, counts, groups).T, counts, groups)
-    np.fill_diagonal(merged, _merge(centred.diagonal()[:, None], counts, groups))
-    return merged
-
-
-def _errors(
-    covariances: Sequence[Floats | None], groups: Sequence[Integers]
-) -> list[Floats] | list[None]:
-    """The standard error of each weight, by feature; None if a covariance is not known."""
-    known = [np.diag(covariance)[1:] for covariance in covariances if covariance is not None]
-    if len(known) < len(covariances):
+    known = [merging @ covariance.diagonal for covariance in centred if covariance is not None]
+    if len(known) < len(centred):
         return [None] * len(groups)
-    errors = np.sqrt(np.maximum(np.column_stack(known), 0.0))
+    errors = np.sqrt(np.maximum(np.column_stack(known)[1:], 0.0))
     return _split(errors, [*map(count_groups, groups)])
 
 
-def _kept(covariances: Sequence[Floats | None]) -> Floats | None:
+def _kept(centred: Sequence[Covariance | None], merging: csr_array) -> Floats | None:
     """The covariance of a single fit, rounded to six digits so that files preserve it exactly."""
-    numbers = covariances[0]
-    if len(covariances) > 1 or numbers is None or len(numbers) > MOST_WEIGHTS:
+    covariance = centred[0]
+    if len(centred) > 1 or covariance is None or merging.shape[0] > MOST_WEIGHTS:
         return None
+    numbers = covariance.mapped(lambda columns: merging @ columns).matrix
+    np.fill_diagonal(numbers, merging @ covariance.diagonal)
     known = np.where(numbers == 0, 1.0, np.abs(numbers))
     unit = 10.0 ** np.clip(DIGITS - 1 - np.floor(np.log10(known)), 0, 22)
     rounded = np.round(numbers * unit) / unit
