@@ -141,7 +141,7 @@ def test_a_sheet_takes_the_exposure_although_the_row_lacks_the_offset():
     row = {"bonus": 2, "fuel": "diesel"}
     one, half = model.balance_sheet(row), model.balance_sheet(row | {"years": 0.5})
     assert half.estimate == pytest.approx(one.estimate / 2, rel=1e-12)
-    assert [push.text for push in half.apart] == ["years = 0.5 (exposure)"]
+    assert [push.text for push in half.offsets] == ["years = 0.5 (exposure)"]
 
 
 @pytest.mark.parametrize("wrong", [0.0, -0.5])
@@ -216,7 +216,7 @@ def test_a_series_names_no_column_for_exports(given):
     X = rows[["bonus", "fuel"]]
     model = weigh.EducatedRegressor(family="poisson", pairs=0)
     model.fit(X, rows["claims"], **given(rows))
-    assert Formula.of(model).known == ()
+    assert Formula.of(model).offsets == ()
 
 
 def test_one_column_is_not_both_exposure_and_offset():
@@ -230,7 +230,7 @@ def test_an_exposure_without_a_name_stays_per_unit():
     X = rows[["bonus", "fuel"]]
     model = weigh.EducatedRegressor(family="poisson", pairs=0)
     model.fit(X, rows["claims"], exposure=rows["years"].to_numpy())
-    assert Formula.of(model).known == ()
+    assert Formula.of(model).offsets == ()
     text = weigh.export(model, "sql", dialect="sqlite")
     assert "per unit of exposure" in text.splitlines()[0]
     (found,) = run_sqlite(text, Formula.of(model), X.head(1).to_dict("records"))

@@ -860,12 +860,12 @@ def test_a_sheet_is_for_the_exposure_and_the_offset_of_its_row(role):
         assert (
             sheet.rate == pytest.approx(sheet.estimate / 34) == pytest.approx(model.predict(row)[0])
         )
-        factors = [push.change for push in (*sheet.pushes, *sheet.apart)]
+        factors = [push.change for push in (*sheet.pushes, *sheet.offsets)]
         assert sheet.start * np.prod(factors) == pytest.approx(sheet.estimate)
-        assert sheet.to_dict()["apart"][0]["change"] == pytest.approx(34.0)
+        assert sheet.to_dict()["offsets"][0]["change"] == pytest.approx(34.0)
         assert "years" in sheet._repr_html_()
     without = model.balance_sheet(row.drop(columns="years"))
-    assert (without.rate, without.apart) == (None, ())
+    assert (without.rate, without.offsets) == (None, ())
     assert without.estimate == pytest.approx(sheet.rate)
     assert "rate" not in without.to_dict()
 

@@ -16,7 +16,8 @@ from sklearn.base import clone
 
 import weigh
 from weigh.budget.levels import Shape, Ways, allocate_levels, choose_groups
-from weigh.budget.quadratic import Quadratic, find_points
+from weigh.budget.points import find_points
+from weigh.budget.quadratic import Quadratic
 from weigh.budget.small import Ranking, Rows
 from weigh.cli import main
 from weigh.frames import write_file

@@ -1064,9 +1064,9 @@ def test_the_page_takes_exposure_and_offset_as_python_does(browser, tmp_path):
         (found,) = browser.run(ESTIMATE, [answers])
         assert near(found["estimate"], python.estimate)
         assert all(map(near, found["interval"], python.interval))
-        assert [own["words"] for own in found["known"]] == [push.text for push in python.apart]
+        assert [own["words"] for own in found["known"]] == [push.text for push in python.offsets]
         told = browser.run("return document.getElementById('foot').innerText")
-        assert ("per unit of years" in told) == ("years" not in row or len(python.apart) > 0)
+        assert ("per unit of years" in told) == ("years" not in row or len(python.offsets) > 0)
         shown = browser.run("return document.getElementById('probability').textContent")
         assert float(shown) == pytest.approx(python.estimate, abs=0.051)
     assert not browser.logs()

@@ -19,7 +19,8 @@ from sklearn.base import RegressorMixin
 from weigh.base import EvidenceModel, read_sample
 from weigh.bins import Feature
 from weigh.budget.levels import Shape, Ways, choose_groups, list_all_bins, list_bins
-from weigh.budget.quadratic import Quadratic, places_of, round_evidence
+from weigh.budget.points import round_evidence
+from weigh.budget.quadratic import Quadratic, places_of
 from weigh.educated import EducatedNB
 from weigh.evidence import Evidence, evidence_of, record
 from weigh.frames import Integers, Sample

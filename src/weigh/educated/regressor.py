@@ -31,7 +31,7 @@ from weigh.educated.task import Task
 from weigh.engine import Block
 from weigh.errors import Parameter, ParameterError, warn_caller
 from weigh.evidence import Evidence, record
-from weigh.evidence.exposure import find_given, list_known, name_given, read_offset, spread_out
+from weigh.evidence.exposure import find_given, list_offsets, name_given, read_offset, spread_out
 from weigh.formula import Spread
 from weigh.frames import (
     Floats,
@@ -384,13 +384,13 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
         """
         apart = self._apart_of(row)
         if isinstance(row, Mapping):  # which may have nothing else
-            others = {one.name for one in list_known(self._learnt)} - {*self._learnt.column_names}
+            others = {one.name for one in list_offsets(self._learnt)} - {*self._learnt.column_names}
             row = {name: value for name, value in row.items() if name not in others}
         return self._explain(self._read_one(row, "a balance sheet"), apart)
 
     def _apart_of(self, row: Any) -> dict[str, float]:
         """What the row's exposure and offset add to its total; a missing one is left out."""
-        columns = list_known(self._learnt)
+        columns = list_offsets(self._learnt)
         table = read(as_rows(row)) if columns else None
         found = {}
         for column in columns:

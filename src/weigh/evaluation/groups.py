@@ -293,7 +293,7 @@ def _note(positives: float, negatives: float, of: str) -> str:
 
 
 def _measure_many(name: str, rows: Many, coverage: float) -> ManyGroup:
-    weight, wrong = rows.weights, rows.said != rows.codes
+    weight, wrong = rows.weights, rows.most_probable != rows.codes
     total, loss = float(weight.sum()), mean_of_rows(rows.losses, weight, coverage)
     few = total < LEAST
     return ManyGroup(
@@ -320,4 +320,4 @@ def _said(rows: Scored | Many) -> Any:
     if isinstance(rows, Scored):
         return rows.p
     names = np.array([label(value) for value in rows.classes])
-    return names[rows.said]
+    return names[rows.most_probable]

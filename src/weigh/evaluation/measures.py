@@ -338,7 +338,7 @@ class ManyMeasures:
 def measure_many(rows: Many, coverage: float) -> ManyMeasures:
     """Every measure of probabilities of more than two classes."""
     k, weight = len(rows.classes), rows.weights
-    cells = np.bincount(rows.codes * k + rows.said, weight, k * k)
+    cells = np.bincount(rows.codes * k + rows.most_probable, weight, k * k)
     confusion = cells.astype(np.float64).reshape(k, k)
     wrong, total = float(confusion.sum() - np.trace(confusion)), float(confusion.sum())
     squares = (rows.p**2).sum(axis=1) - 2 * rows.own + 1

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Known:
+class OffsetColumn:
     """A column that adds to a row's total without a table: the exposure or the offset of a fit.
 
     An exposure multiplies the estimate, so its logarithm is added. A row without the value is
@@ -37,7 +37,7 @@ class Known:
     def add(self, value: float | None) -> float:
         """What a value adds to the total; None and NaN add nothing.
 
-        >>> Known("years", "exposure").add(1), Known("years", "exposure").add(None)
+        >>> OffsetColumn("years", "exposure").add(1), OffsetColumn("years", "exposure").add(None)
         (0.0, 0.0)
         """
         if value is None or value != value:
@@ -55,13 +55,13 @@ class Known:
         return value is None or (0.0 if self.role == "exposure" else -inf) < value < inf
 
 
-def list_known(evidence: Evidence) -> tuple[Known, ...]:
+def list_offsets(evidence: Evidence) -> tuple[OffsetColumn, ...]:
     """The named columns of exposure and offset that a regressor was fitted with."""
     found = []
     if evidence.exposure:
-        found.append(Known(evidence.exposure, "exposure"))
+        found.append(OffsetColumn(evidence.exposure, "exposure"))
     if evidence.offset:
-        found.append(Known(evidence.offset, "offset"))
+        found.append(OffsetColumn(evidence.offset, "offset"))
     return tuple(found)
 
 
@@ -97,7 +97,7 @@ def check_numbers(evidence: Evidence, given: dict[str, Any]) -> None:
     if "exposure" in given and evidence.link != "log":
         raise _no_exposure("this model")
     for role, value in given.items():
-        if is_number(value) and not Known("", role).allows(value):  # type: ignore[arg-type]
+        if is_number(value) and not OffsetColumn("", role).allows(value):  # type: ignore[arg-type]
             least = " above 0" if role == "exposure" else ""
             raise ParameterError(Parameter(role), f" must be a finite number{least}, got {value!r}")
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from weigh.bins import Feature, Kind
 from weigh.evidence import Evidence, evidence_of, is_sum
-from weigh.evidence.exposure import list_known
+from weigh.evidence.exposure import list_offsets
 from weigh.exports.targets import is_large
 from weigh.formula import Formula, Input
 from weigh.frames import NOT_KNOWN, Floats, Value, key, match, read
@@ -65,15 +65,15 @@ def wanted(model: Any, rows: list[dict[str, Value]]) -> ExpectedOutput:
     card = hasattr(model, "formula")  # whose exports have its points as weights
     evidence = model.evidence if card else evidence_of(model, is_sum(model))
     table = match(read(rows), evidence.column_names, True, "the model")
-    totals = evidence.total(table) + _known(evidence, rows)
+    totals = evidence.total(table) + _offsets(evidence, rows)
     parts = evidence.contributions(table)
     told = evidence.means(totals) if evidence.estimates else evidence.probabilities(totals)
     return ExpectedOutput(totals, told, parts, evidence, rows)
 
 
-def _known(evidence: Evidence, rows: list[dict[str, Value]]) -> Floats:
+def _offsets(evidence: Evidence, rows: list[dict[str, Value]]) -> Floats:
     """What exposure and offset add to the total of each row."""
-    columns = list_known(evidence)
+    columns = list_offsets(evidence)
     found = np.zeros((len(rows), 1))
     for column in columns:
         found[:, 0] += [column.add(row.get(column.name)) for row in rows]  # type: ignore[arg-type]
@@ -106,7 +106,7 @@ def visit(
     """
     tried = [(column, _cells(column, step, finite)) for column in formula.inputs]
     cells = {c.name: _tell_apart(c, own) if not_known else own for c, own in tried}
-    for column in formula.known:
+    for column in formula.offsets:
         own = [cell for cell in cells[column.name] if cell is not NOT_KNOWN]
         cells[column.name] = [*filter(column.allows, own), *KNOWN[column.role]]
     n = max(map(len, cells.values()))

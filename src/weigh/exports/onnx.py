@@ -13,7 +13,7 @@ import numpy as np
 
 from weigh.bins import Feature, Kind
 from weigh.evidence import BOUND, Curve
-from weigh.evidence.exposure import Known
+from weigh.evidence.exposure import OffsetColumn
 from weigh.exports.targets import is_no_unicode, refuse_inexact, refuse_mixed, refuse_text
 from weigh.formula import Formula, Input, Term
 from weigh.frames import Floats
@@ -223,7 +223,7 @@ class _Graph:
             default_int64=column.rest,
         )
 
-    def known(self, column: Known) -> str:
+    def offset(self, column: OffsetColumn) -> str:
         """What exposure or offset add to the total; NaN for an exposure that is not positive."""
         x, zero = self.read[column.name], self.constant(0.0)
         lacks, added = self.add("IsNaN", [x]), x
@@ -263,8 +263,8 @@ def _totals(graph: _Graph, formula: Formula) -> str:
     rule = formula.attenuation
     if rule is None:
         totals = graph.add("Add", [sums, prior])
-        for column in formula.known:
-            totals = graph.add("Add", [totals, graph.known(column)])
+        for column in formula.offsets:
+            totals = graph.add("Add", [totals, graph.offset(column)])
         return totals if formula.curve is None else _apply(graph, formula.curve, totals)
     exponent, shift = _exponent(graph, formula), graph.constant([rule.shift.tolist()])
     if rule.form == "root":

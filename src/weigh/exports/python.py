@@ -6,7 +6,7 @@ from math import isinf
 from typing import Any
 
 from weigh.bins import Feature, Kind, printable
-from weigh.evidence.exposure import Known
+from weigh.evidence.exposure import OffsetColumn
 from weigh.formula import Formula, Input, Term
 
 HEAD = '''"""{name}, written down by weigh: score(row) says what a dict of answers adds up to.
@@ -160,7 +160,7 @@ def _in_docstring(text: str) -> str:
     return printable(text).replace("\\", "/").replace('"', "'")
 
 
-def _say_known(column: Known) -> str:
+def _say_offset(column: OffsetColumn) -> str:
     """A sentence on a column of exposure or offset."""
     told = "multiplies the estimate" if column.role == "exposure" else "is added to the total"
     return f"The {column.role} {column.name!r} {told}; absent or missing it is {column.neutral:g}. "
@@ -177,7 +177,7 @@ def write(formula: Formula) -> str:
     rule, curve = formula.attenuation, formula.curve
     head = HEAD.format(
         name=_in_docstring(formula.description),
-        known=_in_docstring("".join(map(_say_known, formula.known))),
+        known=_in_docstring("".join(map(_say_offset, formula.offsets))),
         classes=_literal(list(formula.classes)),
         prior=_literal(list(formula.prior)),
         columns=_literal({column.name: _letters(column) for column in formula.inputs}),
@@ -194,7 +194,7 @@ def write(formula: Formula) -> str:
             )
         ),
         link=repr(formula.link),
-        added=_literal([(column.name, column.role == "exposure") for column in formula.known]),
+        added=_literal([(column.name, column.role == "exposure") for column in formula.offsets]),
         scored=bool(formula.score_name),
     )
     return head + BODY

@@ -76,10 +76,10 @@ def _spread(spread: Spread | None) -> dict[str, Any]:
 
 def _known_columns(formula: Formula) -> dict[str, Any]:
     """The columns of exposure and offset, by their index."""
-    if not formula.known:
+    if not formula.offsets:
         return {}
     names = [column.name for column in formula.inputs]
-    known = [{"column": names.index(own.name), "role": own.role} for own in formula.known]
+    known = [{"column": names.index(own.name), "role": own.role} for own in formula.offsets]
     return {"known": known}
 
 
@@ -102,7 +102,7 @@ def _known(values: Sequence[float] | None) -> list[float | None] | None:
 def _columns(formula: Formula) -> list[dict[str, Any]]:
     if formula.tokens:
         return [{"name": printable(name), "kind": "count"} for name in formula.column_names]
-    roles = {column.name: column.role for column in formula.known}
+    roles = {column.name: column.role for column in formula.offsets}
     read = {part.name for term in formula.terms for part in term.columns}
     return [
         {"name": printable(column.name), "kind": roles[column.name]}
@@ -273,7 +273,7 @@ class Scorer:
     def finish(self, sums: Floats, rows: Sequence[Row]) -> Floats:
         """The totals of rows from their sums."""
         rule, curve, totals = self.formula.attenuation, self.formula.curve, sums
-        if self.formula.known:
+        if self.formula.offsets:
             totals = totals + np.array([[self.known(row)] for row in rows])
         if rule is not None:
             n = np.array([*map(self._observe, rows)], dtype=np.float64)
@@ -284,7 +284,7 @@ class Scorer:
 
     def known(self, row: Row) -> float:
         """What exposure and offset add to the total of a row."""
-        return sum(column.add(row.get(column.name)) for column in self.formula.known)
+        return sum(column.add(row.get(column.name)) for column in self.formula.offsets)
 
     def probabilities(self, totals: Floats) -> Floats:
         """The probability of each class; of one row without threads, which take time to start."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from weigh.bins import SINGLE, Ask, Cross, Feature, Kind, label, sort_values
 from weigh.evidence import Attenuation, Curve, Evidence, FeatureTable, evidence_of, is_sum
-from weigh.evidence.exposure import Known, list_known
+from weigh.evidence.exposure import OffsetColumn, list_offsets
 from weigh.evidence.tables import tell_condition
 from weigh.frames import Floats, Value, key
 
@@ -239,7 +239,7 @@ class Formula:
     costs: Costs | None = None  # of a scorecard
     spread: Spread | None = None  # of a model of numbers
     given: tuple[str | None, str | None] = (None, None)  # exposure and offset of a fit; "": no name
-    known: tuple[Known, ...] = ()  # those that are columns, which rows may have
+    offsets: tuple[OffsetColumn, ...] = ()  # those that are columns, which rows may have
 
     @classmethod
     def of(cls, model: Any) -> Formula:
@@ -254,8 +254,8 @@ class Formula:
     def of_evidence(cls, evidence: Evidence, name: str = "Evidence", **more: Any) -> Formula:
         """A table of weights, as data."""
         tokens, errors = evidence.event_model == "counts", evidence.prior_variances
-        curve, known = evidence.recalibration, list_known(evidence)
-        others = [column.name for column in known if column.name not in evidence.column_names]
+        curve, offsets = evidence.recalibration, list_offsets(evidence)
+        others = [column.name for column in offsets if column.name not in evidence.column_names]
         return cls(
             tuple(evidence.classes.tolist()),
             tuple(evidence.prior_row.tolist()),
@@ -270,7 +270,7 @@ class Formula:
             evidence.covariance,
             name,
             given=(evidence.exposure, evidence.offset),
-            known=known,
+            offsets=offsets,
             **more,
         )
 
@@ -298,7 +298,7 @@ class Formula:
     @property
     def estimated(self) -> str:
         """What a model of numbers estimates for rows that have the columns of the fit."""
-        return self.estimated_of({column.name: column.neutral for column in self.known})
+        return self.estimated_of({column.name: column.neutral for column in self.offsets})
 
     @property
     def has_condition(self) -> bool:
@@ -307,7 +307,7 @@ class Formula:
 
     def estimated_of(self, row: Mapping[str, Any]) -> str:
         """What is estimated for a row: per unit of an exposure, and at an offset of 0, it lacks."""
-        there = {column.role for column in self.known if row.get(column.name) is not None}
+        there = {column.role for column in self.offsets if row.get(column.name) is not None}
         lacks = [
             None if role in there else name
             for role, name in zip(("exposure", "offset"), self.given, strict=True)
@@ -317,7 +317,7 @@ class Formula:
     @property
     def description(self) -> str:
         """The kind of model, and what it estimates where that depends on an exposure or offset."""
-        rows = " and ".join(column.name for column in self.known)
+        rows = " and ".join(column.name for column in self.offsets)
         own = f" for the {rows} of a row" if rows else ""
         if not self.has_condition:
             return self.model_name
@@ -346,10 +346,10 @@ class Formula:
             return tuple(Input(name, (Feature(name),)) for name in self.column_names)
         features = [term.feature for term in self.terms]
         read = {source.name for feature in features for source in feature.sources}
-        more = [_number(column) for column in self.known if column.name not in read]
+        more = [_number(column) for column in self.offsets if column.name not in read]
         return list_inputs([*features, *more], self.column_names)
 
 
-def _number(column: Known) -> Feature:
+def _number(column: OffsetColumn) -> Feature:
     """A column of numbers that has no levels of its own."""
     return Feature(column.name, cuts=())

@@ -94,7 +94,7 @@ class Many:
         return bits(self.own)
 
     @property
-    def said(self) -> Integers:
+    def most_probable(self) -> Integers:
         """Most probable class of each row; the first one in a tie."""
         return np.asarray(self.p.argmax(axis=1))
 
@@ -195,7 +195,7 @@ def misclassification_rate(
     refuse(pos_label is not None, "pos_label", pos_label)
     refuse(read_threshold(threshold) != 0.5, "threshold", threshold)
     many = Many.read(y_true, y_prob, labels, sample_weight)
-    return float(np.average(many.said != many.codes, weights=many.weight))
+    return float(np.average(many.most_probable != many.codes, weights=many.weight))
 
 
 def brier(

@@ -8,7 +8,7 @@ import numpy as np
 
 from weigh.bins import Cross, Feature, Interval, Level, label, printable
 from weigh.evidence import Attenuation, Evidence, FeatureTable, Recalibration, rule
-from weigh.evidence.exposure import Known, list_known
+from weigh.evidence.exposure import OffsetColumn, list_offsets
 from weigh.evidence.units import Words, words_of
 from weigh.layout import render
 from weigh.pages.model import spell_levels
@@ -72,11 +72,11 @@ def _say_estimate(evidence: Evidence, unlisted: str) -> str:
     return (
         f"{do} the start {by} the {what} of the level that the case has in each feature; "
         f"{unlisted}a level that is not in the table {none}. That is the estimate of {target}."
-        f"{''.join(_say_known(column, log) for column in list_known(evidence))}"
+        f"{''.join(_say_offset(column, log) for column in list_offsets(evidence))}"
     )
 
 
-def _say_known(column: Known, log: bool) -> str:
+def _say_offset(column: OffsetColumn, log: bool) -> str:
     """Instructions for an exposure or offset."""
     if column.role == "exposure":
         return f" Multiply it by the {column.name} of the case."

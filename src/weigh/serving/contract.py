@@ -15,7 +15,7 @@ import numpy as np
 import weigh
 from weigh.bins import OTHER, Feature, Interval, Joined, Kind
 from weigh.evidence import Evidence, FeatureTable
-from weigh.evidence.exposure import Known
+from weigh.evidence.exposure import OffsetColumn
 from weigh.formula import Formula, Input
 from weigh.layout import asset, document, render
 from weigh.serving.rows import ID
@@ -167,7 +167,7 @@ def _row(formula: Formula) -> dict[str, Any]:
         ),
         "properties": _id(formula)
         | {field.name: _field(field) for field in formula.inputs}
-        | {column.name: _known(column) for column in formula.known},
+        | {column.name: _known(column) for column in formula.offsets},
         "additionalProperties": False,
     }
 
@@ -185,7 +185,7 @@ def _field(field: Input) -> dict[str, Any]:
     return {"type": [*types, "null"], **limits, **examples}
 
 
-def _known(column: Known) -> dict[str, Any]:
+def _known(column: OffsetColumn) -> dict[str, Any]:
     """The schema of an exposure or an offset."""
     if column.role == "offset":
         told = "The offset, which is added to the total. Absent or null, it is 0."

@@ -134,7 +134,7 @@ def check_row(row: Row, scorer: Scorer) -> None:
             raise _wrong(next(f for f in scorer.formula.inputs if f.name == name), value)
         if type(value) is int and value.bit_length() > 1000:
             _check_size(name, value)
-    for column in scorer.formula.known:
+    for column in scorer.formula.offsets:
         value = row.get(column.name)
         if not column.allows(value):
             limit = "above 0, or left out for one unit" if column.role == "exposure" else "finite"

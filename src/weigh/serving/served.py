@@ -87,7 +87,7 @@ class Served:
 
     def described(self, described: dict[str, Any]) -> Served:
         """The model with its API description, examples included, and the page that shows it."""
-        added = {column.name: column.neutral for column in self.scorer.formula.known}
+        added = {column.name: column.neutral for column in self.scorer.formula.offsets}
         row = known(example_row(self.model.evidence_)) | added
         name = next(iter(row))
         while name in row:
@@ -194,7 +194,7 @@ class Served:
         formula = self.scorer.formula
         given = {
             column.role: np.array([_or(row.get(column.name), column.neutral) for row in rows])
-            for column in formula.known
+            for column in formula.offsets
         }
         found = self.model._score_columns([*map(self._case, rows)], **given)
         columns = [values.tolist() for values in found.values()]
@@ -235,7 +235,7 @@ class Served:
         case = self._case(row)
         if self.scorer.formula.estimates:
             if isinstance(case, dict):
-                added = {c.name: row[c.name] for c in self.scorer.formula.known if c.name in row}
+                added = {c.name: row[c.name] for c in self.scorer.formula.offsets if c.name in row}
                 case |= added
             return dump(known(self.model.balance_sheet(case).to_dict()))
         try:

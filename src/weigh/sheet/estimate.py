@@ -34,7 +34,7 @@ class EstimateSheet:
     changes add up to the estimate, and a change is the weight itself. With "log" they multiply: a
     change is the factor exp(weight). With "curve" the difference between start and estimate is
     divided among the features in proportion to their weights. Pushes are sorted by absolute weight,
-    largest first. The interval is a prediction interval for a new row. `apart` holds the row's
+    largest first. The interval is a prediction interval for a new row. `offsets` holds the row's
     exposure and offset: estimate and interval include them, and `rate` is the estimate without
     them. A row without exposure is estimated for one unit of exposure.
     """
@@ -47,13 +47,13 @@ class EstimateSheet:
     link: Literal["identity", "log", "curve"] = "curve"
     target: str = ""
     condition: str = ""  # such as " per unit of years"
-    apart: tuple[Push, ...] = ()
+    offsets: tuple[Push, ...] = ()
     rate: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""
         found = asdict(self) | {"interval": list(self.interval)}
-        return found if self.apart else {k: v for k, v in found.items() if k not in _OF_APART}
+        return found if self.offsets else {k: v for k, v in found.items() if k not in _OF_OFFSETS}
 
     def to_text(self, width: int = 100) -> str:
         """The sheet as plain text, at most `width` characters wide."""
@@ -77,8 +77,8 @@ class EstimateSheet:
         rows += map(self._moved, self.pushes)
         if self.rate is not None:
             rows.append((self._said + self.condition, self._per_unit(self.rate)))
-            rows += map(self._moved, self.apart)
-        own = "" if self.apart else self.condition
+            rows += map(self._moved, self.offsets)
+        own = "" if self.offsets else self.condition
         rows.append((self._said + own, self._number(self.estimate)))
         rows.append((f"{percent(self.coverage)} interval{self._of_one}", f"{low} to {high}"))
         return [(*row, *[""] * (len(self._head) - len(row))) for row in rows]
@@ -94,7 +94,7 @@ class EstimateSheet:
     @property
     def _of_one(self) -> str:
         """The words after the interval of a rate: it holds for a row with one unit of exposure."""
-        rate = self.condition.startswith(" per unit") and not self.apart
+        rate = self.condition.startswith(" per unit") and not self.offsets
         return " of a row with one unit" if rate else ""
 
     def _number(self, value: float, sign: str = "") -> str:
@@ -125,7 +125,7 @@ class EstimateSheet:
         return View("How the estimate came about", (grid,), notes=(self.note,)).to_html()
 
 
-_OF_APART = ("apart", "rate")
+_OF_OFFSETS = ("offsets", "rate")
 ROUNDED = "The numbers shown are rounded. The interval is for a new row."
 NOTES = {
     "curve": "Weights are times 100, and share the way from start to estimate.",
@@ -142,7 +142,7 @@ def explain_number(
 ) -> EstimateSheet:
     """The sheet of a table's only row, for models whose total is the estimate or its logarithm.
 
-    `apart` holds what the row adds to the sum besides its weights (exposure, offset), by name.
+    `offsets` holds what the row adds to the sum besides its weights (exposure, offset), by name.
     """
     beside = tuple(
         Push(text, added, float(evidence.means(np.array(added))))
@@ -164,7 +164,7 @@ def explain_number(
         link="log" if evidence.link == "log" else "identity",
         target=str(evidence.classes[0]),
         condition=evidence.condition,
-        apart=beside,
+        offsets=beside,
         rate=float(rate) if beside else None,
     )
 

@@ -90,7 +90,7 @@ def score_frame(
         The exposure and offset of a regressor: the name of a column, or a number.
     """
     formula, names = _read_formula(model), tuple(frame.columns)
-    added = [_add_known(role, value, frame) for role, value in (given or {}).items()]
+    added = [_add_offset(role, value, frame) for role, value in (given or {}).items()]
     scorer = _Scorer(formula, min(reasons, len(formula.terms)), added)
     kept = _kept(names, keep, scorer.names)
     plain = frame.toDF(*[f"c{j}" for j in range(len(names))])
@@ -99,16 +99,16 @@ def score_frame(
     return scorer.score(places, kept).toDF(*[names[j] for j in kept], *scorer.names)
 
 
-def _add_known(role: str, value: Any, frame: Any) -> Any:
-    """What exposure or offset add to the total; null where `Known.allows` refuses the value."""
-    x = _read_known(role, value, frame) if isinstance(value, str) else F.lit(float(value))
+def _add_offset(role: str, value: Any, frame: Any) -> Any:
+    """What exposure or offset add to the total; null where `OffsetColumn.allows` refuses it."""
+    x = _read_offset(role, value, frame) if isinstance(value, str) else F.lit(float(value))
     nothing = F.when(x.isNull() | F.isnan(x), 0.0)
     if role == "offset":
         return nothing.when(F.abs(x) < F.lit(inf), x)
     return nothing.when((x > 0) & (x < F.lit(inf)), F.log(x))
 
 
-def _read_known(role: str, name: str, frame: Any) -> Any:
+def _read_offset(role: str, name: str, frame: Any) -> Any:
     names = tuple(frame.columns)
     if name not in names:
         raise ValueError(f"the table has no column {name!r}; it has {list_names(names)}")

@@ -7,7 +7,7 @@ from xml.etree.ElementTree import Element
 
 from weigh.bins import Ask, Condition, Feature
 from weigh.evidence import BOUND, Curve, Piece
-from weigh.evidence.exposure import Known
+from weigh.evidence.exposure import OffsetColumn
 from weigh.exports.pmml.document import (
     apply,
     field,
@@ -144,8 +144,8 @@ def _outputs(formula: Formula) -> list[Element]:
     score = own_name(formula, formula.score_name or "score")
     made = [output(formula, score, "predictedValue")]
     total = field(score) if formula.curve is None else _worth(formula.curve, score)
-    for column in formula.known:
-        total = apply("+", total, _add_known(column))
+    for column in formula.offsets:
+        total = apply("+", total, _add_offset(column))
     said = own_name(formula, formula.total_names[0])
     made.append(output(formula, said, "transformedValue", total))
     for name, tree in zip(formula.prediction_names, _predictions(formula, said), strict=True):
@@ -159,7 +159,7 @@ def _reason(formula: Formula, rank: int) -> Element:
     return node("OutputField", name=name, **kind, rank=str(rank))
 
 
-def _add_known(column: Known) -> Element:
+def _add_offset(column: OffsetColumn) -> Element:
     """What exposure or offset add to the total; missing for an exposure that is not positive."""
     added = field(column.name)
     if column.role == "exposure":

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 from weigh.bins import Condition, Feature
 from weigh.evidence import BOUND, Curve
-from weigh.evidence.exposure import Known
+from weigh.evidence.exposure import OffsetColumn
 from weigh.exports.sql.dialects import Dialect, import_sqlglot, minus, name_column
 from weigh.formula import Formula, Term
 
@@ -108,12 +108,12 @@ def weigh_terms(formula: Formula, dialect: Dialect) -> Named:
     if formula.attenuation is not None:
         count = _add_unknown if formula.not_known else _count_answers
         found["n"] = dialect.double(count(formula, read, dialect))
-    for j, column in enumerate(formula.known):
-        found[f"a{j}"] = dialect.double(_add_known(column, read[column.name], dialect))
+    for j, column in enumerate(formula.offsets):
+        found[f"a{j}"] = dialect.double(_add_offset(column, read[column.name], dialect))
     return found
 
 
-def _add_known(column: Known, x: Any, dialect: Dialect) -> Any:
+def _add_offset(column: OffsetColumn, x: Any, dialect: Dialect) -> Any:
     """What exposure or offset add to the total; NULL for an exposure that is not positive."""
     exp = import_sqlglot().exp
     missing, zero = exp.Is(this=x, expression=exp.null()), dialect.number(0.0)
@@ -159,7 +159,7 @@ def total_weights(formula: Formula, dialect: Dialect) -> Named:
 def _total(formula: Formula, dialect: Dialect, k: int) -> Any:
     prior = dialect.double(dialect.number(formula.prior[k]))
     weights = [name_column(f"w{j}_{k}") for j in range(len(formula.terms))]
-    weights += [name_column(f"a{j}") for j in range(len(formula.known))]
+    weights += [name_column(f"a{j}") for j in range(len(formula.offsets))]
     rule = formula.attenuation
     if rule is None:
         return add([prior, *weights])

@@ -7,7 +7,7 @@ from typing import Any
 
 from weigh.bins import Kind
 from weigh.evidence import BOUND, Curve
-from weigh.evidence.exposure import Known
+from weigh.evidence.exposure import OffsetColumn
 from weigh.exports.xlsx.cells import (
     AS_OTHER,
     BIG,
@@ -118,7 +118,7 @@ class Case:
             put(self.sheet, 3, 1, f"{self.formula.costs.about}.")
         for place, head in ((1, "Question"), (ANSWER, "Answer")):
             put(self.sheet, FIRST - 1, place, head).font = self.bold
-        known = {column.name: column for column in self.formula.known}
+        known = {column.name: column for column in self.formula.offsets}
         for j, column in enumerate(self.formula.inputs):
             put(self.sheet, FIRST + j, 1, column.name)
             cell = self.sheet.cell(FIRST + j, ANSWER)
@@ -126,7 +126,7 @@ class Case:
             cell.number_format = "@" if column.kind is Kind.TEXT else "General"
             self.name(f"answer_{j + 1}", self.answers[column.name])
             if column.name in known:
-                self._ask_known(known[column.name], cell)
+                self._ask_offset(known[column.name], cell)
             elif column.is_numeric:
                 self._ask_number(column, cell)
             else:
@@ -148,7 +148,7 @@ class Case:
             self._guard(cell, words, type="decimal", formula1=f"{-BIG!r}", formula2=f"{BIG!r}")
         self._note(cell, sound, NO_NUMBER)
 
-    def _ask_known(self, column: Known, cell: Any) -> None:
+    def _ask_offset(self, column: OffsetColumn, cell: Any) -> None:
         """Restrict the cell of an exposure to numbers above 0, and that of an offset to numbers."""
         sound, least = f"ISNUMBER({self.answers[column.name]})", -BIG
         words = f"{column.name} is an offset: a number; an empty cell means 0."
@@ -217,12 +217,12 @@ class Case:
             self._term(term, block)
             self._sides()
             self.row += 1
-        for own in self.formula.known:
-            self._add_known(own)
+        for own in self.formula.offsets:
+            self._add_offset(own)
             self._sides()
             self.row += 1
 
-    def _add_known(self, column: Known) -> None:
+    def _add_offset(self, column: OffsetColumn) -> None:
         """Write what exposure or offset add to the total: #N/A if it is not a valid number."""
         cell = self.answers[column.name]
         added = cell if column.role == "offset" else f"IF({cell}>0,LN({cell}),NA())"
