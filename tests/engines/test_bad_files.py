@@ -172,8 +172,15 @@ def test_a_column_named_as_text_keeps_its_text(tmp_path, before):
 
 
 def test_sas_files_are_read(tmp_path):
-    pytest.importorskip("pyreadstat").write_xport(FRAME, str(tmp_path / "t.xpt"))
-    assert read_file(str(tmp_path / "t.xpt")).to_pylist() == ROWS
+    library, path = pytest.importorskip("pyreadstat"), str(tmp_path / "t.xpt")
+    library.write_xport(FRAME, path, file_format_version=5)  # pandas reads no later one
+    assert read_file(path).to_pylist() == ROWS
+
+
+def test_spss_files_are_read(tmp_path):
+    library, path = pytest.importorskip("pyreadstat"), str(tmp_path / "t.sav")
+    library.write_sav(FRAME, path)
+    assert read_file(path).to_pylist() == ROWS
 
 
 def test_an_spss_file_is_read_or_its_library_named(tmp_path):

@@ -132,7 +132,10 @@ def _read_spss(data: bytes) -> Any:
     with tempfile.NamedTemporaryFile(suffix=".sav") as file:
         file.write(data)
         file.flush()
-        frame, _ = pyreadstat.read_sav(file.name, apply_value_formats=True)
+        try:
+            frame, _ = pyreadstat.read_sav(file.name, apply_value_formats=True)
+        except pyreadstat.ReadstatError as error:
+            raise ValueError(f"it is no SPSS file ({error})") from None
     return pa.Table.from_pandas(frame, preserve_index=False)
 
 
