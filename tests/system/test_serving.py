@@ -88,6 +88,7 @@ def test_a_number_is_served_with_the_estimates_and_intervals_of_python(name, tmp
     assert [[row["low"], row["high"]] for row in said] == intervals.tolist()
     sheet = ask(app, "POST", "/explain", sent[0]).json
     assert sheet["estimate"] == model.predict(sent)[0]
+    assert ask(app, "POST", "/score?reasons=2", {"rows": []}).json == {"rows": []}
     refused = ask(app, "POST", "/explain?pos_label=x", sent[0])
     assert (refused.status, refused.json["field"]) == (422, "pos_label")
 

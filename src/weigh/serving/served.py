@@ -121,6 +121,8 @@ class Served:
     def score(self, asked: Asked, wish: Wish = NOTHING) -> bytes:
         """The prediction of every row, as JSON."""
         rows = asked.rows
+        if not rows:
+            return dump({"rows": []})
         places = self.scorer.places(rows)
         sums = self.scorer.sums(places)
         if self.scorer.formula.estimates:
