@@ -309,10 +309,17 @@ def test_a_column_of_true_one_and_text_takes_all_three(tmp_path):
 
 
 def test_numbers_beyond_all_cuts_fall_in_the_outer_intervals(mixed_app):
-    for far, near in ((b"1e400", b"1e300"), (b"-1e400", b"-1e300")):
+    for far, near in ((b"1.7e308", b"1e300"), (b"-1.7e308", b"-1e300")):
         said = [ask(mixed_app, "POST", "/score", b'{"age": %s}' % x) for x in (far, near)]
         assert said[0].status == 200
         assert said[0].body == said[1].body
+
+
+@pytest.mark.parametrize("number", [b"1e400", b"-1e400", b"%d" % 10**400, b"%d" % -(10**400)])
+def test_a_number_that_no_float_can_hold_is_refused_as_the_contract_says(mixed_app, number):
+    answer = ask(mixed_app, "POST", "/score", b'{"age": %s}' % number)
+    assert (answer.status, answer.json["field"]) == (422, "age")
+    assert "no float can hold" in answer.json["error"]
 
 
 def test_a_sheet_is_of_one_row_and_of_classes_that_there_are(app):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -132,8 +134,8 @@ def check_row(row: Row, scorer: Scorer) -> None:
             raise _unknown(name, scorer)
         if value is not None and type(value) not in types:
             raise _wrong(next(f for f in scorer.formula.inputs if f.name == name), value)
-        if type(value) is int and value.bit_length() > 1000:
-            _check_size(name, value)
+        if _is_too_large(value):
+            raise RefusalError(f"{_show(name)} is a number that no float can hold", name)
     for column in scorer.formula.offsets:
         value = row.get(column.name)
         if not column.allows(value):
@@ -171,11 +173,11 @@ def _wrong(field: Input, value: Any) -> RefusalError:
     )
 
 
-def _check_size(name: str, value: int) -> None:
-    try:
-        float(value)
-    except OverflowError:
-        raise RefusalError(f"{_show(name)} is a number that no float can hold", name) from None
+def _is_too_large(value: Any) -> bool:
+    """Whether a number is beyond the limits that the contract states: 10**400, or 1e400."""
+    if type(value) is int:
+        return value.bit_length() > 1000 and abs(value) > sys.float_info.max
+    return type(value) is float and math.isinf(value)
 
 
 def _say(value: Any) -> str:
