@@ -490,7 +490,7 @@ def test_models_that_do_not_fit_together_are_not_merged(tmp_path):
 
 def test_evaluate_prints_the_page_that_python_makes(model, people, python_model):
     found = weigh.evaluate(python_model, titanic(), "Survived", by="Class", costs=(1, 3))
-    found = replace(found, training_rows=1.0)  # which the command knows by the file's hash
+    found = replace(found, training_rows=1.0)  # the command knows the training file again
     words = ["evaluate", model, people, "--target", "Survived", "--by", "Class", "--cost", 1, 3]
     assert run(*words).stdout == f"{found.to_text(100)}\n"
     assert strict(run(*words, "--json").stdout) == strict(json.dumps(found.to_dict()))
@@ -501,7 +501,7 @@ def test_evaluate_shows_training_rows_beside(model, people, python_model, tmp_pa
     text = run("evaluate", model, people, "--target", "Survived", "--train", few, "--json").stdout
     train = (titanic().slice(0, 1500), "Survived")
     found = weigh.evaluate(python_model, titanic(), "Survived", train=train)
-    found = replace(found, training_rows=1.0)
+    found = replace(found, training_rows=1.0)  # the command knows the training file again
     assert strict(text) == strict(json.dumps(found.to_dict()))
 
 
@@ -607,13 +607,23 @@ def test_the_training_file_is_known_again_by_its_hash(people, tmp_path, more, to
     model, page, other = tmp_path / "m.json", tmp_path / "r.html", tmp_path / "other.csv"
     run(*COUNTED, people, "--target", "Survived", "-o", model, *more)
     other.write_text(people.read_text("utf-8") + "3rd,Male,Adult,No\n", "utf-8")
-    for ask in (("evaluate",), ("report", "-o", page)):
-        for rows, known in ((people, True), (other, False)):
-            found = run(ask[0], model, rows, "--target", "Survived", *ask[1:])
-            assert (told in found.stdout + found.stderr) == known
-            assert ("training rows" in found.stdout + found.stderr) == known
+    for rows, known in ((people, True), (other, False)):
+        shown = run("evaluate", model, rows, "--target", "Survived").stdout
+        said = run("report", model, rows, "--target", "Survived", "-o", page).stderr
+        for text in (shown, said, page.read_text("utf-8")):
+            assert (told in text) == known
     found = json.loads(run("evaluate", model, people, "--target", "Survived", "--json").stdout)
     assert found["training_rows"] == pytest.approx(share, abs=0.001)
+
+
+def test_the_report_of_a_regression_says_on_its_page_that_its_file_is_the_training_file(tmp_path):
+    model, page = tmp_path / "m.json", tmp_path / "r.html"
+    rows = [["ab"[i % 2], i % 7 % 3] for i in range(300)]
+    data = write_csv(tmp_path / "claims.csv", [["region", "claims"], *rows])
+    fit = ["fit", data, "--target", "claims", "--learner", "educated-regressor"]
+    run(*fit, "--set", "family=poisson", "-o", model)
+    run("report", model, data, "--target", "claims", "-o", page)
+    assert "These are training rows" in page.read_text("utf-8")
 
 
 def test_a_report_names_training_rows_that_it_knows_again(tmp_path):

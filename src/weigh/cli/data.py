@@ -83,27 +83,6 @@ def list_files(given: str) -> list[Any]:
     return []
 
 
-def say_training_rows(model: Any, data: str, share: float | None) -> None:
-    """Say on standard error if rows are training rows, by their hashes or else by their file's."""
-    from weigh.evaluation.findings import tell_training_rows
-
-    told = tell_training_rows(share or share_of_file(model, data))
-    if told:
-        say(told)
-
-
-def share_of_file(model: Any, data: str) -> float | None:
-    """The share of training rows in the file that a model was fitted to; None for other files."""
-    from weigh.evidence import hash_files
-
-    known = getattr(model, "provenance_", None)
-    files = [file for file in list_files(data) if isinstance(file, str)]
-    if known is None or not (known.sha256 and known.rows and files):
-        return None
-    found = known.rows / (known.rows + (known.held_out or 0))
-    return found if hash_files(files) == known.sha256 else None
-
-
 def column_names(table: Any) -> tuple[str, ...]:
     """The names of the columns of a table or a scan."""
     return tuple(getattr(table, "names", None) or table.column_names)
@@ -278,9 +257,19 @@ def _may_be_spelled(values: Sequence[Any]) -> bool:
     return text and any(reads_as_number(v) or v in ("true", "false") for v in values)
 
 
+def read_evaluated(model: Any, data: str, target: str | None = None) -> Any:
+    """Read a file like `read_like`; the table knows its files, to recognise those of the fit."""
+    from weigh.frames import with_files
+
+    table = read_like(model, data, target)
+    if hasattr(table, "batches"):
+        return table
+    return with_files(table, [file for file in list_files(data) if isinstance(file, str)])
+
+
 def read_with_target(model: Any, data: str, target: str | None) -> tuple[Any, str]:
     """Read a file like `read_like`, and the name of its target, which is found if not given."""
-    table = read_like(model, data, target)
+    table = read_evaluated(model, data, target)
     if target is None:
         target = _find_target(model, table)
         say(f"note: {target!r} is taken as the target; --target names another")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import nullcontext
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +18,9 @@ from weigh.cli.data import (
     is_card,
     outcome_of,
     read_any,
+    read_evaluated,
     read_like,
     read_with_target,
-    share_of_file,
     tell_class,
     with_entry,
 )
@@ -95,7 +95,7 @@ def evaluate(
         own |= {"by": by, "train": train, "pos_label": pos_label, "sample_weight": weight}
         table, target = read_with_target(fitted, data, target)
         found = weigh.evaluate(fitted, table, target, **own)
-        print_found(_with_training_file(found, fitted, data), as_json)
+        print_found(found, as_json)
         return
     Question.of_model(fitted)
     table, target = read_with_target(fitted, data, target)
@@ -110,17 +110,10 @@ def evaluate(
         costs=cost,
         pos_label=pos_label,
     )
-    found = _with_training_file(found, fitted, data)
     if is_card(fitted):
         _print_card(found, _score_tables(fitted, table, target, weight, by, of_card), as_json)
     else:
         print_found(found, as_json)
-
-
-def _with_training_file(found: Any, model: Any, data: str) -> Any:
-    """An evaluation that says if its rows are training rows, by their hashes or their file's."""
-    share = found.training_rows or share_of_file(model, data)
-    return found if share is None else replace(found, training_rows=share)
 
 
 def _check_card_options(fitted: Any, path: str, by: str | None, asked: dict[str, Any]) -> None:
@@ -211,7 +204,7 @@ def challenge(
         check_output(output, old, new, data)
     models = read_any(old), read_any(new)
     table, target = read_with_target(models[0], data, target)
-    tables = table, read_like(models[1], data, target)
+    tables = table, read_evaluated(models[1], data, target)
     label = find_class(models[0], pos_label)
     asked = {"cut_off": cut_off, "sample_weight": weight, "pos_label": label}
     own = read_exposure(models[0], exposure)
@@ -228,9 +221,9 @@ def _evaluate_times(
 
     if refused:
         raise click.UsageError("a survival model is evaluated without --target and --train")
-    table = read_like(model, data)
+    table = read_evaluated(model, data)
     found = weigh.evaluate(model, table, with_entry(model, outcome, table), **asked)
-    print_found(_with_training_file(found, model, data), as_json)
+    print_found(found, as_json)
 
 
 DRIFTED = 3

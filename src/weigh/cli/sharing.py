@@ -14,10 +14,9 @@ from weigh.cli.data import (
     keep_apart,
     outcome_of,
     read_any,
+    read_evaluated,
     read_labels,
-    read_like,
     read_with_target,
-    say_training_rows,
     tell_class,
     with_entry,
 )
@@ -131,7 +130,7 @@ def report(
     Example: weigh report card.json loans.csv --target class --profit 100 -900 -o report.html
     """
     import weigh
-    from weigh.evaluation.findings import find_training_rows
+    from weigh.evaluation.findings import find_training_rows, tell_training_rows
     from weigh.layout import count_of
     from weigh.pages.model import read_subject
 
@@ -145,7 +144,7 @@ def report(
     elif target is not None:
         raise click.UsageError(f"{model} is a survival model: leave out --target")
     else:
-        table = read_like(fitted, data)
+        table = read_evaluated(fitted, data)
         y = with_entry(fitted, y, table)
     weigh.report(
         fitted,
@@ -163,7 +162,9 @@ def report(
         **more,
     )
     say(f"report of {type(fitted).__name__} on {count_of(table.num_rows, 'row')}: {output}")
-    say_training_rows(fitted, data, find_training_rows(fitted, table))
+    told = tell_training_rows(find_training_rows(fitted, table))
+    if told:
+        say(told)
 
 
 @main.command()

@@ -12,7 +12,17 @@ from weigh.bins import label
 from weigh.evaluation.groups import Group
 from weigh.evaluation.measures import ManyMeasures, Measures
 from weigh.evaluation.page import list_few
-from weigh.frames import Codes, Column, FarTable, Floats, Integers, Table, Value, read
+from weigh.frames import (
+    Codes,
+    Column,
+    FarTable,
+    Floats,
+    Integers,
+    Table,
+    Value,
+    files_of,
+    read,
+)
 from weigh.metrics import Scored
 from weigh.metrics.predicted import Predicted
 
@@ -168,11 +178,21 @@ def _training(found: Evaluation) -> list[str]:
 
 
 def find_training_rows(model: Any, X: Any) -> float | None:
-    """The estimated share of rows that the model was fitted on, from the sketch in its provenance.
+    """The estimated share of rows that the model was fitted on; None if not known.
 
-    None if the model has no sketch, or X lacks its columns.
+    Rows are recognised by the sketch in the model's provenance. Rows that are too similar for it
+    are recognised by their file, if X knows its file.
     """
     known: Any = getattr(model, "provenance_", None)
+    found = _find_sketched(model, known, X)
+    if found or known is None:
+        return found
+    share = known.share_of(files_of(X))
+    return found if share is None else share
+
+
+def _find_sketched(model: Any, known: Any, X: Any) -> float | None:
+    """The share by the sketch; None if the model has none, or X lacks its columns."""
     sketch = getattr(known, "training_rows", None)
     if sketch is None or not hasattr(model, "_read"):  # such as a scorecard
         return None

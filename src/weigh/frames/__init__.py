@@ -50,7 +50,7 @@ from weigh.frames.native import (
 )
 from weigh.frames.reading import as_rows, blank, read, refuse_twice, vector, wrap
 from weigh.frames.scans import ROWS, Scan, open_scan
-from weigh.frames.sources import read_csv, read_file, scan, write_file
+from weigh.frames.sources import files_of, read_csv, read_file, scan, with_files, write_file
 from weigh.frames.tables import Table, refuse_empty, side_by_side
 from weigh.frames.targets import (
     Sample,
@@ -110,6 +110,7 @@ __all__ = [
     "count_rows",
     "did_you_mean",
     "doubt_names",
+    "files_of",
     "find_far",
     "is_dataframe",
     "key",
@@ -144,6 +145,7 @@ __all__ = [
     "tell_rows",
     "to_arrow",
     "vector",
+    "with_files",
     "wrap",
     "write_file",
 ]

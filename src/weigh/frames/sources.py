@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import sys
 import zlib
@@ -23,6 +24,23 @@ from weigh.frames.values import Declared
 from weigh.writing import open_whole
 
 DATABASES = ("postgresql://", "postgres://")
+
+
+FILES = b"weigh.files"
+"""The key of the names of a table's files, in the metadata of its Arrow schema."""
+
+
+def with_files(table: pa.Table, files: Sequence[str]) -> pa.Table:
+    """An Arrow table that knows the files it was read from."""
+    known = table.schema.metadata or {}
+    return table.replace_schema_metadata(known | {FILES: json.dumps([*files])})
+
+
+def files_of(table: Any) -> tuple[str, ...]:
+    """The files that a scan reads, or that an Arrow table was read from, if it knows them."""
+    if not isinstance(table, pa.Table):
+        return getattr(table, "files", ())
+    return tuple(json.loads((table.schema.metadata or {}).get(FILES, "[]")))
 
 
 def scan(
