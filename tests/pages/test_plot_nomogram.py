@@ -158,8 +158,23 @@ def test_what_is_no_level_is_named_by_what_it_stands_for():
     rows += [{"a": None, "b": 2.5, "c": "not known"}]
     fitted = EvidenceNB(bins={"b": [2.0]}).fit(rows, [i % 2 for i in range(31)])
     points = NomogramDisplay(fitted.evidence_, sort=None).points
-    assert [scale.labels[-1] for scale in points.scales] == ["not known", "missing", "(not known)"]
-    assert [scale.no_level is None for scale in points.scales] == [False, True, False]
+    named = ["not known", "not known", "(not known)"]
+    assert [scale.labels[-1] for scale in points.scales] == named
+    assert [scale.labels[scale.no_level] for scale in points.scales] == named
+
+
+def test_every_scale_has_a_place_for_an_answer_that_is_not_known():
+    """Also a number with missing values, and a category with missing and other values."""
+    rng = np.random.default_rng(3)
+    rows = [{"n": float(n), "c": "abcdef"[n % 6]} for n in rng.integers(0, 9, 200)]
+    rows[:40] = [{"n": None, "c": None}] * 40
+    y = rng.integers(0, 2, 200)
+    fitted = EvidenceNB(max_levels={"c": 2}).fit(rows, y)
+    points = NomogramDisplay(fitted.evidence_).points
+    assert {"missing", "not known"} <= {*points.scales[0].labels} & {*points.scales[1].labels}
+    for row in ({}, {"n": 3.0}, {"c": "zz"}, {"n": None}):
+        total = points_of(points, fitted.evidence_, fitted._read([row]))
+        assert float(points.probability(total)) == pytest.approx(fitted.predict_proba([row])[0, 1])
 
 
 @pytest.mark.parametrize("form", ["root", "geometric"])

@@ -175,8 +175,7 @@ class NomogramDisplay(Display):
 
     def _words(self, points: Points) -> str:
         told = ["Add up the points of a row's levels, and read the probability below the total."]
-        if any(scale.no_level is not None for scale in points.scales):
-            told.append("○ is for an answer that is not known, or new.")
+        told.append("○ is for an answer that is not known, or new.")
         if points.rest:
             least = -sum(scale.mean for scale in points.rest)
             most = sum(scale.length for scale in points.rest) + least

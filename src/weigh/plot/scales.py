@@ -36,7 +36,7 @@ class Scale:
 
     `levels` holds their indices among the feature's levels. An answer that is not known or was not
     seen in training is no level and weighs nothing. Its index is the number of levels, and its
-    position here is `no_level` (None where every answer has a level).
+    position here is `no_level`, the last.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Scale:
     points: Floats
     share: Floats
     within: np.ndarray[Any, np.dtype[np.bool_]]
-    no_level: int | None
+    no_level: int
     named: np.ndarray[Any, np.dtype[np.bool_]]  # with many bins, a few of them
 
     @property
@@ -147,7 +147,7 @@ class _Levels:
         labels = [*brief_labels(self.table.feature)]
         places = tuple(self.places.tolist())
         labels.append(_no_level(self.table.feature, labels))
-        no_level = places.index(n) if n in places else None
+        no_level = places.index(n)
         shown = tuple(labels[i] for i in places)
         named = self._named()
         return Scale(self.table.shown, places, shown, points, self.share, within, no_level, named)
@@ -170,15 +170,8 @@ def _levels(table: FeatureTable, question: Question) -> _Levels:
     """Levels with rows, other levels with a weight, and "no level"."""
     share, weights = np.append(table.share, 0.0), np.append(question.weights(table)[:, 0], 0.0)
     shown = (share > 0) | (weights != 0)
-    shown[-1] = not (_has_every(table.feature) and shown[:-1].all())
+    shown[-1] = True  # any answer may be not known
     return _Levels(table, np.flatnonzero(shown), weights[shown], share[shown])
-
-
-def _has_every(feature: Feature | Cross) -> bool:
-    """Whether every answer has a level: it needs one for missing, and bins or one for others."""
-    if isinstance(feature, Cross):
-        return False
-    return feature.has_missing and (feature.is_numeric or bool(feature.other))
 
 
 def _no_level(feature: Feature | Cross, taken: Sequence[str]) -> str:
