@@ -269,6 +269,25 @@ def test_a_new_category_within_other_raises_an_alarm_though_the_share_of_other_i
     assert town.effect < 0.05  # the weights of its level are those of other
 
 
+def test_the_table_of_other_says_its_share_and_the_limit_of_a_value_in_training():
+    """The model stores no values within other, so a reader needs both to tell that one is new."""
+    rng = np.random.default_rng(0)
+    train, y = towns(rng, 3000)
+    model = weigh.EvidenceNB(max_levels=3).fit(train, y)
+    X = pa.table({"town": ["t0"] * 150 + ["Oz"] * 50})
+    found = weigh.drift(model, X)
+    (town,) = found.features
+    before = np.array(train["town"].to_pylist())
+    kept = [np.mean(before == f"t{k}") for k in range(3)]
+    assert town.other_before == pytest.approx(1 - sum(kept))
+    assert town.other_now == 0.25
+    assert town.most == pytest.approx(min(kept))
+    assert all(np.mean(before == value) <= town.most for value in {*before} - {"t0", "t1", "t2"})
+    row = next(line for line in str(found).splitlines() if "Oz (50: 25.0%)" in line)
+    assert f"{100 * (1 - sum(kept)):.1f}%" in row
+    assert f"at most {100 * min(kept):.1f}%" in row
+
+
 def test_a_value_in_no_list_that_exceeds_all_such_training_rows_is_named():
     rng = np.random.default_rng(0)
     bins = {"town": [["t0", "t1"], ["t2"]]}

@@ -191,7 +191,8 @@ class FeatureDrift:
     (new share - old share) * weight; one per class if there are more than two. `within_other` maps
     the values that share the level `other` to their new rows. `grown` are those of them that are
     significantly more frequent than in training, whatever their training counts, which the model
-    does not store. `misread` says that the new values are numbers in a column of 0 and 1, which
+    does not store. `other_before` and `other_now` are the shares of rows at `other`, and `most` is
+    the largest share that one value within it can have had in training. `misread` says that the new values are numbers in a column of 0 and 1, which
     are read as 0 or 1.
     """
 
@@ -205,6 +206,9 @@ class FeatureDrift:
     within_other: dict[str, int]
     grown: dict[str, int]
     misread: bool = False
+    other_before: float = 0.0
+    other_now: float = 0.0
+    most: float = 0.0
 
     @property
     def name(self) -> str:
@@ -303,7 +307,16 @@ def compare_table(evidence: Evidence, table: FeatureTable, seen: LevelCounts) ->
         within_other=dict(seen.inside.most_common()),
         grown=grown,
         misread=bool(np.any(seen.misread)),
+        other_before=_share_of_other(table, levels[0]),
+        other_now=_share_of_other(table, levels[1]),
+        most=_most_within_other(table) / float(whole.old.sum()),
     )
+
+
+def _share_of_other(table: FeatureTable, shares: Floats) -> float:
+    feature = table.feature
+    has_other = isinstance(feature, Feature) and bool(feature.other)
+    return float(shares[feature.rest]) if has_other else 0.0  # type: ignore[union-attr]
 
 
 def _find_vanished(table: FeatureTable, seen: LevelCounts, share: float) -> tuple[str, ...]:

@@ -124,10 +124,21 @@ def _values(found: Drift) -> Grid:
 
 
 def _others(found: Drift) -> Grid:
-    """The table of values at the level `other`, where new values would go unnoticed."""
+    """The table of values at the level `other`: shares before, now, and of the largest values.
+
+    The model does not store which values shared the level, only a limit of the share of each.
+    """
+
+    def spell_values(f: FeatureDrift) -> str:
+        rows = f.within_other.items()
+        return list_few([f"{v} ({n:,}: {100 * n / found.n_rows:.1f}%)" for v, n in rows])
+
     columns = {
         "Feature": lambda f: f.name,
-        "Values (rows)": lambda f: list_few([f"{v} ({n:,})" for v, n in f.within_other.items()]),
+        "Values (rows)": spell_values,
+        "Other before": lambda f: f"{100 * f.other_before:.1f}%",
+        "Other now": lambda f: f"{100 * f.other_now:.1f}%",
+        "One value before": lambda f: f"at most {100 * f.most:.1f}%",
     }
     shared = [f for f in found.features if f.within_other]
     title = "New rows at the level other, the largest values"
