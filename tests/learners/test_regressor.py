@@ -432,7 +432,7 @@ def test_a_target_that_is_no_number_is_named(y, message):
 @pytest.mark.parametrize("q", [0, 1, -0.5, "half", np.nan])
 def test_a_quantile_lies_between_0_and_1(q):
     model = coded(n_rounds=1).fit([[0], [1]], [1.0, 2.0])
-    with pytest.raises(ValueError, match="q must be a number between 0 and 1"):
+    with pytest.raises(ValueError, match=r"q .*between 0 and 1"):
         model.predict_quantile([[0]], q)
 
 

@@ -785,9 +785,9 @@ def test_the_command_line_fits_what_python_fits(tmp_path):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"method": "annealing"}, r"method must be one of \('gain_ratio', .*got 'annealing'"),
-        ({"method": None}, "method must be one of"),
-        ({"step": 0}, "step must be 'auto' or a number above 0, got 0"),
+        ({"method": "annealing"}, r"method .*\('gain_ratio', .*'annealing'"),
+        ({"method": None}, "method "),
+        ({"step": 0}, "step .*'auto' .*above 0, got 0"),
         ({"step": -1.0}, "step must be"),
         ({"step": np.nan}, "step must be"),
         ({"step": np.inf}, "step must be"),
@@ -798,7 +798,7 @@ def test_the_command_line_fits_what_python_fits(tmp_path):
         ({"tol": -1e-9}, "tol .*at least 0, got -1e-09"),
         ({"tol": np.nan}, "tol must be"),
         ({"tol": "small"}, "tol must be"),
-        ({"choose_on": "test"}, r"choose_on must be one of \('training', 'cv'\), got 'test'"),
+        ({"choose_on": "test"}, r"choose_on .*\('training', 'cv'\).*'test'"),
         ({"random_state": "seed"}, "seed"),
         ({"smoothing": -1}, "smoothing"),
         ({"class_prior": [0.5, 0.6]}, "class_prior"),

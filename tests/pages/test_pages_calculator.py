@@ -928,7 +928,7 @@ def test_a_branch_may_depend_on_other_and_data_that_read_so_come_first(text, pla
     page = weigh.calculator(learner.fit(rows, "ill"))
     data = json.loads(re.search(r'<script[^>]*id="model"[^>]*>(.*?)</script>', page, re.S)[1])
     assert data["columns"][1]["ask"] == [[0, [place]]]
-    with pytest.raises(ValueError, match=r"'Rome', but its levels are \[.*'other'\]"):
+    with pytest.raises(ValueError, match=r"'Rome'.* \[.*'other'\]"):
         learner.set_params(ask_if={"part": ("town", "Rome")}).fit(rows, "ill")
 
 
