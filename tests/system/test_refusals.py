@@ -36,7 +36,7 @@ def test_no_name_is_sent_raw_to_the_terminal(tmp_path):
     write_file(odd, str(tmp_path / "p.csv"))
     weigh.save(EvidenceNB().fit(titanic(), "Survived"), tmp_path / "m.json")
     line = ["score", str(tmp_path / "m.json"), str(tmp_path / "p.csv"), "--keep", "lacking"]
-    result = CliRunner().invoke(main, line)
+    result = CliRunner().invoke(main, line, color=True)  # as on a terminal: click removes nothing
     assert result.exit_code == 1
     assert "lacking" in result.stderr
     assert "\x1b" not in result.stderr
