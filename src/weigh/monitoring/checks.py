@@ -192,8 +192,8 @@ class FeatureDrift:
     the values that share the level `other` to their new rows. `grown` are those of them that are
     significantly more frequent than in training, whatever their training counts, which the model
     does not store. `other_before` and `other_now` are the shares of rows at `other`, and `most` is
-    the largest share that one value within it can have had in training. `misread` says that the new values are numbers in a column of 0 and 1, which
-    are read as 0 or 1.
+    the largest share that one value within it can have had in training. `misread` says that the
+    new values are numbers in a column of 0 and 1, which are read as 0 or 1.
     """
 
     check: Check
