@@ -201,6 +201,7 @@ TABLES: dict[str, Callable[[], dict[str, Any] | None]] = {
     "regressor": speed_learners.bench_regressor,
     "evaluation": speed_learners.bench_evaluation,
     "educated": speed_educated.bench,
+    "shapes": speed_educated.bench_shapes,
     "memory": bench_memory,
     "start": bench_start,
 }

@@ -9,7 +9,7 @@ holds, two bytes for each row and column.
 
 Then tables of other shapes, on one thread: few rows and many columns, many classes, many columns,
 and categories of many levels; with `pairs=0`, and as EducatedNB is by default. `--shapes` runs
-these alone, and names after it only some of them.
+these alone, and names after it only some of them. `python -m benchmarks.speed shapes` keeps them.
 
 LightGBM has its defaults (31 leaves, 255 bins), 200 trees, and categories as pandas categories.
 """
@@ -28,6 +28,7 @@ import pandas as pd
 
 ROWS, WARM, TREES = 1_000_000, 20_000, 200
 MIB = 1 << 20
+HEAD = ("LightGBM", "`EducatedNB`", "ratio")
 
 
 def make_few() -> tuple[Any, Any]:
@@ -69,21 +70,26 @@ SHAPES: dict[str, Callable[[], tuple[Any, Any]]] = {
 }
 
 
-def bench_shapes(names: Sequence[str]) -> None:
-    """Print processor seconds on one thread: at most twice the rival's, or one second."""
+def bench_shapes(names: Sequence[str] = tuple(SHAPES)) -> dict[str, Any]:
+    """Processor seconds on one thread, as a table: at most twice the rival's, or one second."""
     print(f"\n{'processor seconds, threads: 1':<42}{'rival':>10}{'weigh':>10}{'ratio':>8}")
+    cells = []
     for name in names:
         rival = _measure("lightgbm", 1, name)["processor seconds"]
-        for who, what in (("mains", f"{name}, pairs=0"), ("educated", name)):
+        told = str(SHAPES[name].__doc__).rstrip(".")
+        for who, what in (("mains", ", `pairs=0`"), ("educated", "")):
             ours = _measure(who, 1, name)["processor seconds"]
+            found = [f"{rival:.2f}", f"{ours:.2f}", f"{rival / ours:.2f}"]
             verdict = "" if ours <= max(2 * rival, 1.0) else "   SHORT"
-            print(f"{what:<42}{rival:>10.2f}{ours:>10.2f}{rival / ours:>8.2f}{verdict}", flush=True)
+            print("{:<42}{:>10}{:>10}{:>8}".format(name + what, *found) + verdict, flush=True)
+            cells.append([told + what, *found])
+    return {"head": ["processor seconds, one thread", *HEAD], "cells": cells}
 
 
 def bench() -> dict[str, Any]:
     """Seconds, ratios and memory of the same run, as a table."""
     cells = []
-    for threads in (1, os.cpu_count() or 1):
+    for threads in sorted({1, _processors()}):
         rival, ours = (_measure(who, threads) for who in ("lightgbm", "educated"))
         for name in ("processor seconds", "seconds"):
             found = [rival[name], ours[name], rival[name] / ours[name]]
@@ -92,7 +98,14 @@ def bench() -> dict[str, Any]:
         cells.append([f"memory, MiB, threads: {threads}", *memory, ""])
     for row in cells:
         print("{:<42}{:>10}{:>10}{:>8}".format(*row), flush=True)
-    return {"head": ["what", "LightGBM", "`EducatedNB`", "ratio"], "cells": cells}
+    return {"head": ["what", *HEAD], "cells": cells}
+
+
+def _processors() -> int:
+    """The number of processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _measure(who: str, threads: int, shape: str = "") -> dict[str, float]:
