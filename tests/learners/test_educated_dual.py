@@ -12,8 +12,9 @@ from weigh.educated.dual import Kernel, Part
 from weigh.educated.loo import leave_one_out
 from weigh.educated.monotone import hold_orders
 from weigh.educated.prior import Block as PriorBlock
-from weigh.educated.scales import Update, find_scales, log_marginal
+from weigh.educated.scales import Update, begin, find_scales, log_marginal
 from weigh.educated.solve import Problem, find_weights, state_at
+from weigh.educated.uncertainty import information, widen
 
 
 def draw_frame(seed, n_rows, n_classes=2):
@@ -148,5 +149,37 @@ def test_a_mapped_covariance_is_that_of_the_mapped_weights():
     mapped = covariance.mapped(lambda columns: matrix @ columns)
     np.testing.assert_allclose(mapped.matrix, matrix @ dense @ matrix.T)
     np.testing.assert_allclose(covariance.tied(ties).matrix, dense[np.ix_(ties, ties)])
+    np.testing.assert_allclose(covariance @ matrix.T, dense @ matrix.T)
     np.testing.assert_allclose(covariance.times(2.5).matrix, 2.5 * dense)
     np.testing.assert_array_equal(Covariance.of(dense).matrix, dense)
+
+
+def literal_information(state, b):
+    """I_b = tr(B K_b B K_b)/2, where B is the inverse of the rows' marginal covariance."""
+    problem = state.problem
+    kernel, piece = problem.kernel, state.factor.by_class[0][0]
+    C, part = np.diag(piece.curvature), kernel.parts[b]
+    X = kernel.Z.toarray()
+    X[:, 0] = 1.0
+    B = C - C @ X @ piece.inverse @ X.T @ C
+    K = part.table[np.ix_(part.levels, part.levels)] / state.scales[b]
+    return 0.5 * np.trace(B @ K @ B @ K)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_uncertainty_of_scales_is_that_of_the_delta_method(seed):
+    frame, y, weight = draw_frame(seed, 40)
+    problem = fitted_problem(frame, y, weight)
+    scales = np.random.default_rng(seed).uniform(0.5, 5, len(problem.prior.blocks))
+    state = find_weights(begin(problem, scales), 1e-13)
+    covariance = state.factor.by_class[0][0].covariance
+    columns = widen(covariance, state).plus[:, 1:]
+    assert problem.dual
+    for b, block in enumerate(problem.prior.blocks):
+        known = information(covariance, block, scales[b])
+        assert known == pytest.approx(literal_information(state, b), rel=1e-6, abs=1e-9)
+        logs = [np.log(scales) + sign * 1e-3 * (np.arange(len(scales)) == b) for sign in (-1, 1)]
+        low, high = (find_weights(state.rescale(np.exp(own)), 1e-13).weights for own in logs)
+        slope = (high - low)[:, 0] / 2e-3
+        found = -columns[:, b] * np.sqrt(known + 3 / np.pi**2)
+        np.testing.assert_allclose(found, slope, atol=1e-5)

@@ -11,6 +11,7 @@ modes        a smaller Hessian for many classes, by eigenvectors of tables
 dual         the inverse of the Hessian when there are fewer rows than weights
 solve        the weights for given scales, by damped Newton steps
 scales       the scales of largest marginal likelihood, by Fellner & Schall's updates
+uncertainty  the covariance of the weights, given that scales are estimated too
 loo          leave-one-out predictions in closed form
 pairs        a score test that ranks pairs of features
 segments     columns cut into few levels, for pairs

@@ -32,6 +32,16 @@ class Covariance:
         """The covariance of A w, where `apply` multiplies each column of a matrix by A."""
         return Covariance(apply(apply(self.dense).T), apply(self.plus), apply(self.minus))
 
+    def __matmul__(self, right: Floats) -> Floats:
+        """The covariance times a matrix."""
+        product: Floats = self.dense @ right + self.plus @ (self.plus.T @ right)
+        product -= self.minus @ (self.minus.T @ right)
+        return product
+
+    def within(self, places: Integers) -> Floats:
+        """The covariance of the weights at some places."""
+        return self.tied(places).matrix
+
     def tied(self, ties: Integers) -> Covariance:
         """The covariance of w[ties]."""
         return Covariance(self.dense[np.ix_(ties, ties)], self.plus[ties], self.minus[ties])

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from weigh.educated.covariance import Covariance
-from weigh.educated.design import Design
+from weigh.educated.design import Design, Target
 from weigh.educated.loo import HeldOut, leave_one_out, loosen
 from weigh.educated.monotone import are_in_order, hold_orders
 from weigh.educated.prior import Prior, count_intervals
@@ -15,6 +15,7 @@ from weigh.educated.scales import FIRST, Search, begin, find_scales
 from weigh.educated.selection import select_pairs
 from weigh.educated.solve import FULL, PRECISE, Problem, State, find_weights, polish
 from weigh.educated.task import NO_PAIRS, Task, problem_of
+from weigh.educated.uncertainty import widen
 from weigh.frames import Floats
 from weigh.newton.descent import Order
 from weigh.tally import Counts
@@ -108,6 +109,8 @@ def _finish(task: Task, search: Search, state: State, held_out: HeldOut) -> Fit:
     covariance = None
     if state.problem.exact and state.problem.n_weights <= FULL:
         found = state.factor.by_class[0][0].covariance  # type: ignore[union-attr]
+        if isinstance(task.target, Target):  # leave-one-out errors widen the intervals of numbers
+            found = widen(found, state)
         covariance = (found if ties is None else found.tied(ties)).times(search.noise)
     scales = _by_feature(task, search.state.problem.prior, state.scales)
     left = state.relative_gradient

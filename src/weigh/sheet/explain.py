@@ -30,7 +30,7 @@ UNSEEN = "not seen in training"
 NO_ERRORS = "this learner's weights have no standard errors"
 EDITED = "the tables were edited, so the errors of the fit no longer apply"
 
-SCALES = "that the scales of the tables are known"
+SCALES = "that the weights follow their prior"
 """The assumption of an interval that uses the covariance of all weights."""
 
 SILENT = ", and that the answers which are not known are left out at random"
