@@ -3,10 +3,10 @@
     - ln p(w) = 1/2 sum_b scale_b w_b' S_b w_b + terms without w
 
 Categories, special codes and missing values are independent: S is the identity. Bins and ordered
-categories are the sum of a line, a smooth curve and a random walk; along a pair, of a random walk
-only. S is normalised so that the mean variance of a weight is 1/scale for any number of levels. A
-random walk has a prior for differences only, so the mean of its weights over the rows is held at
-zero; the intercept takes the mean.
+categories are the sum of a line, a smooth curve and a random walk; along a pair, a random walk
+only, or all three where many pairs share one scale. S is normalised so that the mean variance of a
+weight is 1/scale for any number of levels. A random walk has a prior for differences only, so the
+mean of its weights over the rows is held at zero; the intercept takes the mean.
 """
 
 from __future__ import annotations
@@ -30,6 +30,10 @@ DENSE = 512
 ROUGH = 0.1
 """Precision of independent weights that is added to that of a random walk along part of a pair."""
 
+CELL = 0.05
+"""Variance of independent weights that is added to that of a curve along part of a pair whose scale
+is shared."""
+
 FEWEST = 3
 """With fewer bins than this, the prior is a random walk only."""
 
@@ -51,6 +55,7 @@ class Block:
     variance: float = LEVEL  # prior guess of 1/scale
     firmness: float = 1.0  # least precision of a level given all others, at scale 1
     of_pair: bool = False
+    tied: bool = False  # shares its scale with all other tied blocks
 
     def apply(self, own: Floats) -> Floats:
         """S times `own`, the weights at the block's places."""
@@ -147,14 +152,17 @@ class Prior:
 
 
 def prior_of(
-    feature: Feature | Cross, counts: Floats, start: int
+    feature: Feature | Cross, counts: Floats, start: int, tied: bool = False
 ) -> tuple[list[Block], list[Centre]]:
-    """The blocks and centres of a feature whose weights begin at `start`."""
+    """The blocks and centres of a feature whose weights begin at `start`.
+
+    `tied` says whether all pairs share one scale.
+    """
     places = start + np.arange(len(feature.levels))
     if is_silent(counts):
         return [], [Centre(place, np.ones(1), FAST) for place in places[:, None]]
     if isinstance(feature, Cross):
-        return [_pair_block(feature, start)], []
+        return [_pair_block(feature, start, tied)], []
     n_walk = count_intervals(feature)
     blocks, centres = [], []
     if n_walk > 1:
@@ -253,22 +261,28 @@ def _without(basis: Floats, covariance: Floats) -> Floats:
     return np.asarray(left - (left @ sides) @ sides.T)
 
 
-def _pair_block(cross: Cross, start: int) -> Block:
+def _pair_block(cross: Cross, start: int, tied: bool) -> Block:
     """The block of a pair: cells with adjacent bins are correlated, others are independent."""
     cells, places = np.array(cross.pairs), start + np.arange(len(cross.pairs))
     if len(places) > DENSE or not any(map(count_intervals, cross.parts)):
-        return Block(places, len(places), None, PAIRS, of_pair=True)
-    left, right = (_along(part) for part in cross.parts)
+        return Block(places, len(places), None, PAIRS, of_pair=True, tied=tied)
+    left, right = (_along(part, tied) for part in cross.parts)
     alike = left[np.ix_(cells[:, 0], cells[:, 0])] * right[np.ix_(cells[:, 1], cells[:, 1])]
     precision = np.linalg.inv(alike / np.diag(alike).mean())
     firmness = float(precision.diagonal().min())
-    return Block(places, len(places), precision, PAIRS, firmness, of_pair=True)
+    return Block(places, len(places), precision, PAIRS, firmness, of_pair=True, tied=tied)
 
 
-def _along(part: Feature) -> Floats:
-    """The covariance of the weights along one feature of a pair."""
-    n = len(part.levels)
-    precision, n_walk = np.eye(n), count_intervals(part)
+def _along(part: Feature, tied: bool) -> Floats:
+    """The covariance of the weights along one feature of a pair.
+
+    Pairs that share a scale are many and weak, so they are smooth, and they leave the sums along
+    either feature to the tables of single features.
+    """
+    covariance, n_walk = np.eye(len(part.levels)), count_intervals(part)
     if n_walk > 1:
-        precision[:n_walk, :n_walk] = walk(n_walk) + ROUGH * np.eye(n_walk)
-    return np.asarray(np.linalg.inv(precision))
+        own = np.eye(n_walk)
+        smooth = np.linalg.pinv(curve(np.ones(n_walk))) + CELL * own if tied else None
+        rough = np.linalg.inv(walk(n_walk) + ROUGH * own)
+        covariance[:n_walk, :n_walk] = rough if smooth is None else smooth
+    return covariance

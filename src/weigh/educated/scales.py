@@ -7,6 +7,7 @@ The remaining terms come from the prior of the scale: its logarithm is logistic,
 1/v, where v is the variance expected of the block. The tails are heavy, so a table without
 information can shrink to nothing although other tables are strong. All tables share one factor of
 v, and all pairs another; both are estimated with the scales, so many weak tables shrink the others.
+Tied blocks have one scale: their degrees of freedom add up, and so do their quadratic forms.
 
 Each update of Fellner and Schall covers only a share of the way to the optimum. From the second
 update on, the share is estimated block by block from the last two, and the step is extended
@@ -29,7 +30,7 @@ from weigh.educated.passes import View
 from weigh.educated.prior import Block as PriorBlock
 from weigh.educated.solve import PRECISE, Problem, State, find_weights, state_at
 from weigh.engine import Block, Sums
-from weigh.frames import Floats
+from weigh.frames import Floats, Integers
 
 TABLES = 3.0
 """Weight of the prior of the shared factors of v, as a number of tables."""
@@ -85,6 +86,31 @@ def log_marginal(state: State, noise: float = 1.0) -> float:
     return float(own + hyper - state.loss / noise - 0.5 * free * state.factor.log_det)
 
 
+@dataclass(frozen=True)
+class Ties:
+    """The distinct scales of some blocks: tied blocks share one."""
+
+    scale_of: Integers  # the scale of each block
+    first: Integers  # the first block of each scale
+
+    @property
+    def sizes(self) -> Integers:
+        """The number of blocks of each scale."""
+        return np.bincount(self.scale_of)
+
+    def add(self, values: Floats) -> Floats:
+        """Sums over the blocks of each scale."""
+        return np.asarray(np.bincount(self.scale_of, values, len(self.first)), dtype=np.float64)
+
+
+def _tie(blocks: Sequence[PriorBlock]) -> Ties:
+    """The scales of blocks, in the order of the blocks that have them first."""
+    tied = np.array([block.tied for block in blocks], dtype=bool)
+    own = np.where(tied, np.argmax(tied) if len(tied) else 0, np.arange(len(blocks)))
+    _, first, scale_of = np.unique(own, return_index=True, return_inverse=True)
+    return Ties(scale_of, first)
+
+
 def expect_variances(blocks: Sequence[PriorBlock], precisions: Floats) -> Floats:
     """Variance expected of the weights of each block, given the precisions of all blocks."""
     factors = _find_factors(blocks, precisions)
@@ -95,8 +121,9 @@ def _find_factors(blocks: Sequence[PriorBlock], precisions: Floats) -> tuple[flo
     """The modes of the two factors of the expected variances: of tables, and of pairs."""
     variances = np.array([block.variance for block in blocks])
     of_pair = np.array([block.of_pair for block in blocks], dtype=bool)
-    logs = np.log(variances * precisions)
-    return _find_factor(logs[~of_pair]), _find_factor(logs[of_pair])
+    logs, once = np.log(variances * precisions), _tie(blocks).first
+    pairs = once[of_pair[once]]
+    return _find_factor(logs[~of_pair]), _find_factor(logs[pairs])
 
 
 def _find_factor(logs: Floats) -> float:
@@ -111,7 +138,8 @@ def _find_factor(logs: Floats) -> float:
 
 def _log_prior(blocks: Sequence[PriorBlock], precisions: Floats) -> float:
     """The log density of the logarithms of the scales, and of the two factors."""
-    own = _log_logistic(np.log(expect_variances(blocks, precisions) * precisions)).sum()
+    once = _tie(blocks).first
+    own = _log_logistic(np.log(expect_variances(blocks, precisions) * precisions)[once]).sum()
     shared = TABLES * _log_logistic(np.log(_find_factors(blocks, precisions))).sum()
     return float(own + shared)
 
@@ -150,10 +178,12 @@ class Update:
             tied = state.scales[b] * state.factor.spread(block)
             free[b] = share * (block.rank * target.n_totals - tied)
             norms[b] = block.norm(state.weights)
-        above, below = balance(free, norms, expected, precisions)
-        slope = 0.5 * (above - precisions * below)
-        there = np.maximum(noise * above / below, _least(state))
-        return cls(np.log(state.scales), np.log(there), slope)
+        ties = _tie(blocks)
+        precisions, expected = precisions[ties.first], expected[ties.first]
+        above, below = balance(ties.add(free), ties.add(norms), expected, precisions)
+        slope = 0.5 * (above - precisions * below) / ties.sizes
+        there = np.maximum((noise * above / below)[ties.scale_of], _least(state))
+        return cls(np.log(state.scales), np.log(there), slope[ties.scale_of])
 
     @property
     def step(self) -> Floats:

@@ -16,6 +16,11 @@ among many, the rows that chose them would overrate them: each half of the rows 
 the other half measures the gain. Where rows are nearly certain, pairs must also remove a quarter of
 the remaining loss, and more than one nat in all.
 
+Numbers have many weak interactions more often than classes. So for a numeric target the first pairs
+are also fitted with one smooth prior and one scale for all of them. One scale cannot adapt to noise
+as forty can, so there is nothing to select: this fit is kept if it gains one nat
+more than the fit of the steps above, each with the pairs of one half measured on the other half.
+
 If the user asks for a number of pairs, the threshold of step 2 is not used.
 """
 
@@ -96,7 +101,7 @@ def select_pairs(
     if task.request.named:
         found = _fit(task, [own for own in ranked if own.names in task.request.named], state)
         return found and _with_gains(found)
-    alone = PairTest(task, state, held_out, salts)
+    alone = PairTest(task, state, held_out, salts, noise=noise)
     if task.request.most is not None:
         found = alone.accept(ranked, halves)
         return found and _with_gains(found)
@@ -107,6 +112,8 @@ def select_pairs(
         found = alone.accept(sure)
     if _agree(halves, sure, alone.certain):
         found = replace(alone, beside=found).accept(ranked, halves) or found
+    if task.target.noisy:
+        found = alone.accept_together(ranked, halves, found) or found
     return found and _with_gains(found)
 
 
@@ -119,6 +126,7 @@ class PairTest:
     held_out: HeldOut
     salts: tuple[int, ...]
     beside: Selected | None = None
+    noise: float = 1.0  # the dispersion of a numeric target
 
     @cached_property
     def certain(self) -> bool:
@@ -148,6 +156,24 @@ class PairTest:
                 return None
         return _keep(found, kept)
 
+    def accept_together(
+        self, ranked: list[Candidate], halves: list[list[Candidate]], few: Selected | None
+    ) -> Selected | None:
+        """Fit the first pairs with one scale for all; None if a `few` pairs, or none, do better."""
+        task = replace(self.task, tied=True)
+        found = _fit(task, ranked, self.state)
+        if found is None:
+            return None
+        most = few and self._crossed_gain(few, halves, len(few.task.pairs))
+        return found if self._crossed_gain(found, halves) > max(most or 0.0, 0.0) + NATS else None
+
+    def _crossed_gain(
+        self, fit: Selected, halves: list[list[Candidate]], n_pairs: int | None = None
+    ) -> float:
+        """Gain in nats of a fit's scales, with the first pairs by each half on the other half."""
+        task = replace(self.task, tied=fit.task.tied)
+        return self._compare([_fit_like(fit, task, own[:n_pairs]) for own in halves])[0]
+
     def _least(self, n_pairs: int) -> float:
         """Least gain required of `n_pairs` pairs, in nats over all rows."""
         if self.certain:
@@ -156,13 +182,19 @@ class PairTest:
 
     def _save(self, fits: list[State]) -> float:
         """Gain in leave-one-out loss over all rows, in nats; zero if within sampling error."""
+        saved, error = self._compare(fits)
+        return saved if saved > SURE * error else 0.0
+
+    def _compare(self, fits: list[State]) -> tuple[float, float]:
+        """Gain in leave-one-out loss over all rows, in nats, and its standard error."""
         before, rows = self.beside.state if self.beside else self.state, self.task.rows
         after = tuple(map(LeaveOneOut.of, fits))
         asked = CrossedGains(LeaveOneOut.of(before), after, self.salts, share_of(rows))
         weight, total, square = rows.sum(asked).arrays[0]
         mean = float(total / weight)
-        noise = SURE * np.sqrt(max(square / weight - mean**2, 0.0) / weight)
-        return mean * self.task.target.n_rows if mean > noise else 0.0
+        error = float(np.sqrt(max(square / weight - mean**2, 0.0) / weight))
+        in_nats = self.task.target.n_rows / self.noise
+        return mean * in_nats, error * in_nats
 
 
 def _agree(halves: list[list[Candidate]], sure: list[Candidate], certain: bool) -> bool:

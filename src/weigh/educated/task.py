@@ -41,6 +41,7 @@ class Task:
     pairs: tuple[Source, ...] = ()  # maps to the last features, which are not coded themselves
     past: Quadratic | None = None  # approximate loss of earlier rows
     scales: Floats | None = None  # of each feature, if known
+    tied: bool = False  # whether all pairs share one scale
 
     @property
     def n_coded(self) -> int:
@@ -72,7 +73,7 @@ def problem_of(task: Task) -> Problem:
     blocks: list[Block] = []
     centres: list[Centre] = []
     for counts, span in zip(task.counts, design.spans, strict=True):
-        own, held = prior_of(counts.feature, counts.counts, span.start)
+        own, held = prior_of(counts.feature, counts.counts, span.start, task.tied)
         blocks += own
         centres += held
     prior = Prior(tuple(blocks), tuple(centres))
