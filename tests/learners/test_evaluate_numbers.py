@@ -9,6 +9,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.metrics import mean_absolute_error, mean_poisson_deviance, r2_score
 
 from weigh import BoostedNBRegressor, EducatedRegressor, challenge, drift, evaluate, report
+from weigh.evaluation.estimates import slope_of
 
 
 def draw(n=400, seed=0):
@@ -29,7 +30,8 @@ def test_errors_are_those_of_scikit_learn(model):
     assert found.rmse.low < found.rmse.value < found.rmse.high
     assert found.mae.value == pytest.approx(mean_absolute_error(y, p))
     assert found.r2 == pytest.approx(r2_score(y, p))
-    assert found.slope == pytest.approx(np.polyfit(p, y, 1)[0])
+    right = p * y.mean() / p.mean() if hasattr(model, "family") else p
+    assert found.slope.value == pytest.approx(np.polyfit(right, y, 1)[0])
     assert sum(band.rows for band in found.bands) == len(rest)
     estimates = [band.estimate for band in found.bands]
     assert estimates == sorted(estimates)
@@ -283,3 +285,38 @@ def test_groups_are_in_text_html_data_and_report(counted):
     page = report(counted, rest, "claims", by="region")
     assert "Groups of region" in page
     assert "Groups of region" in report(counted, evaluation=found)
+
+
+@pytest.mark.parametrize(
+    ("factor", "told"),
+    [(0.5, "vary too little"), (2.0, "vary too much"), (1.0, "no significant miscalibration")],
+)
+def test_the_slope_has_an_interval_and_a_verdict(factor, told):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=500)
+    rows = {"x": factor * x, "y": x + rng.normal(size=500)}
+    model = LinearRegression().fit([[0.0], [1.0]], [0.0, 1.0])
+    found = evaluate(model, rows["x"][:, None], rows["y"])
+    assert found.slope.has_interval()
+    assert found.slope.holds(1) == (factor == 1)
+    assert told in " ".join(found.findings)
+
+
+def test_the_error_of_the_slope_is_that_of_regressions_without_each_row():
+    """HC3 is the sum over rows of squares of its pull on the slope, times its left-out residual."""
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=40)
+    y = x + rng.normal(size=40) * np.abs(x)
+    once, twice = np.ones(40), np.where(np.arange(40) < 7, 2.0, 1.0)
+    design = np.column_stack([np.ones(40), x])
+    inverse = np.linalg.inv(design.T @ design)
+    total = np.zeros((2, 2))
+    for i in range(40):
+        rest = np.arange(40) != i
+        line = np.linalg.lstsq(design[rest], y[rest], rcond=None)[0]
+        total += np.outer(design[i], design[i]) * (y[i] - design[i] @ line) ** 2
+    slope, error = slope_of(x, y, once)
+    assert slope == pytest.approx(np.polyfit(x, y, 1)[0])
+    assert error == pytest.approx(np.sqrt((inverse @ total @ inverse)[1, 1]))
+    again = np.repeat(np.arange(40), twice.astype(int))
+    assert slope_of(x, y, twice) == pytest.approx(slope_of(x[again], y[again], np.ones(47)))

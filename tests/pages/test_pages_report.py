@@ -575,7 +575,7 @@ def test_a_report_of_a_number_has_the_measures_of_evaluate(claims):
     found = weigh.evaluate(model, rows, "claims", **own)
     seen = Reader(weigh.report(model, rows, "claims", **own))
     assert seen.row("R2")[1] == f"{found.r2:.3f}"
-    assert seen.row("Calibration slope (1 is right)")[1] == f"{found.slope:.2f}"
+    assert seen.row("Calibration slope (1 is right)")[1] == found.slope.spelled("{:.2f}".format)
     assert seen.row("Rows inside 90% intervals")[1].startswith(f"{found.covered.value:.1%}")
     assert float(seen.row("RMSE")[1].split()[0]) == pytest.approx(found.rmse.value, abs=0.01)
     assert len([row for row in seen.rows if len(row) == 4 and " to " in row[3]]) >= len(found.bands)

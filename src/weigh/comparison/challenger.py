@@ -226,7 +226,7 @@ class NumberChallenge(Paired):
             ("Mean absolute error", *(s.mae.spelled(spell) for s in sides), gap),
             (f"Mean {self.measure}", *map(self._loss, sides), self._gap(self.loss)),
             ("Mean estimate", *(spell(s.mean_estimate) for s in sides), ""),
-            ("Calibration slope (1 is right)", *(f"{s.slope:.2f}" for s in sides), ""),
+            ("Calibration slope (1 is right)", *(bounded(s.slope, 2) for s in sides), ""),
             ("Rows inside 90% intervals", *(share_of(s.covered.value) for s in sides), ""),
         ]
         about = (

@@ -15,7 +15,7 @@ import numpy as np
 
 from weigh.comparison.differences import BITS, Difference, Ranking, RowScores, paired
 from weigh.errors import Parameter, ParameterError
-from weigh.evaluation.estimates import deviances, name_loss, power_of
+from weigh.evaluation.estimates import deviances, name_loss, power_of, slope_of
 from weigh.evaluation.measures import (
     ManyMeasures,
     Measures,
@@ -24,7 +24,7 @@ from weigh.evaluation.measures import (
     measure,
     measure_many,
 )
-from weigh.evaluation.numbers import estimates_numbers, slope_of
+from weigh.evaluation.numbers import estimates_numbers
 from weigh.evidence.exposure import spread_out
 from weigh.folds import Split, check_folds, read_splits
 from weigh.frames import (
@@ -361,7 +361,7 @@ class NumberTask(HeldOut):
             rmse=float(np.sqrt(squares)),
             mae=float(np.abs(numbers - means) @ weight / total),
             r2=1 - squares / spread if spread > 0 else NAN,
-            slope=slope_of(means, numbers, weight),
+            slope=slope_of(means, numbers, weight, self.power)[0],
         )
 
     def subtract(self, one: RowScores, best: RowScores, coverage: float) -> NumberDifferences:
@@ -378,5 +378,8 @@ def read_task(X: Any, y: Any, candidates: Mapping[str, Any], asked: Asked) -> Ta
         powers = {power_of(estimator) for estimator in candidates.values()}
         return NumberTask.read(X, y, asked, powers.pop() if len(powers) == 1 else 0.0)
     if asked.exposure is not None:
-        raise ParameterError(Parameter("exposure"), " is for regressors only; leave it out")
+        raise ParameterError(
+            Parameter("exposure"),
+            " needs regressors only; name them, such as EducatedRegressor(family='poisson')",
+        )
     return ClassTask.read(X, y, asked)

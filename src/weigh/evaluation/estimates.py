@@ -106,6 +106,31 @@ def deviances(power: float, numbers: Floats, means: Floats) -> Floats:
     return np.asarray(2 * Power(power).losses(np.log(means), numbers))
 
 
+def slope_of(
+    estimates: Floats, numbers: Floats, weight: Floats, power: float = 0.0
+) -> tuple[float, float]:
+    """The slope of a weighted regression of the numbers on the estimates, and its HC3 error.
+
+    With a log link (a `power` above 0) the estimates are first multiplied by the factor that
+    corrects their mean, which would affect the slope. HC3 allows for unequal noise: it uses the
+    residual of each row from a regression without it. The error is NaN for fewer than three rows.
+    """
+    total = float(weight.sum())
+    if power > 0 and numbers @ weight > 0:
+        estimates = estimates * (numbers @ weight / (estimates @ weight))
+    centred = estimates - estimates @ weight / total
+    square = float(centred**2 @ weight)
+    if not square > 0:
+        return NAN, NAN
+    slope = float((centred * numbers) @ weight) / square
+    if not total > 2:
+        return slope, NAN
+    pull = 1 / total + centred**2 / square
+    left = numbers - numbers @ weight / total - slope * centred
+    left = left / np.maximum(1 - pull, 1e-9)
+    return slope, float(np.sqrt((centred * left) ** 2 @ weight)) / square
+
+
 def name_loss(power: float) -> str:
     """The name of the loss of a row."""
     return "deviance" if power else "squared error"

@@ -24,6 +24,7 @@ from weigh.frames import (
     read,
 )
 from weigh.metrics import Scored
+from weigh.metrics.numbers import Bounded
 from weigh.metrics.predicted import Predicted
 
 if TYPE_CHECKING:
@@ -98,24 +99,35 @@ def _ranking(measures: Measures, of: str) -> str:
 def _calibration(found: Evaluation, measures: Measures, of: str) -> list[str]:
     mend = "" if found.training_rows else f" {MEND}"  # unknown from training rows
     slope, level = measures.slope, measures.in_the_large
-    spelled = slope.spelled("{:.2f}".format)
-    lines: list[str] = []
-    if slope.has_interval() and slope.high < 0:
-        return [f"Calibration slope {spelled}: higher predictions go with lower rates."]
-    if slope.has_interval() and not slope.holds(1):
-        sure = "overconfident" if slope.value < 1 else "underconfident"
-        lines.append(f"Calibration slope {spelled}: {sure} (1 is right).{mend}")
+    told = tell_slope(slope, "overconfident", "underconfident")
+    if slope.high < 0:
+        return [told]
+    lines = [f"{told}{mend}"] if told and not slope.holds(1) else []
     if level.has_interval() and not level.holds(0):
         off = "high" if level.value < 0 else "low"
         lines.append(
             f"Predictions are too {off}: mean {measures.mean_prediction:.1%} {of}, observed "
             f"{measures.base_rate.value:.1%}.{mend}"
         )
-    if not lines and slope.has_interval():
-        vague = slope.high - slope.low > VAGUE
-        what = "too few rows to judge" if vague else "no significant miscalibration"
-        lines.append(f"Calibration slope {spelled}: {what}.")
-    return lines
+    return lines or [*filter(None, [told])]
+
+
+def tell_slope(slope: Bounded, below: str, above: str) -> str:
+    """A sentence on a calibration slope: what it means `below` or `above` 1, if that is sure.
+
+    Empty for a slope without an interval.
+    """
+    if not slope.has_interval():
+        return ""
+    if slope.high < 0:
+        what = "higher predictions go with lower observed values"
+    elif not slope.holds(1):
+        what = f"{below if slope.value < 1 else above} (1 is right)"
+    elif slope.high - slope.low > VAGUE:
+        what = "too few rows to judge"
+    else:
+        what = "no significant miscalibration"
+    return f"Calibration slope {slope.spelled('{:.2f}'.format)}: {what}."
 
 
 def _groups(found: Evaluation) -> list[str]:

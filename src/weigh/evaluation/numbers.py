@@ -16,8 +16,9 @@ from weigh.evaluation.estimates import (
     mean_of,
     measure_number_groups,
     rare_sum,
+    slope_of,
 )
-from weigh.evaluation.findings import tell_other_target, tell_training_rows
+from weigh.evaluation.findings import tell_other_target, tell_slope, tell_training_rows
 from weigh.evaluation.groups import Band, Grouped, Grouping, split_bands
 from weigh.evaluation.page import Page, Section, share_of, tabulate
 from weigh.evidence.exposure import name_given, tell_exposure
@@ -51,9 +52,9 @@ class NumberEvaluation(Grouped):
         deviance of the mean. For the gaussian family they are the squared RMSE and `r2`.
     mean_estimate, mean_observed : float
         Means over all rows.
-    slope : float
-        Slope of a regression of the target on the estimates; 1 is ideal, and below 1 the estimates
-        vary too much.
+    slope : Bounded
+        Slope of a regression of the target on the estimates, with a log link after their mean is
+        corrected by a factor; 1 is ideal, and below 1 the estimates vary too much.
     covered : Bounded
         The share of rows inside the model's 90% intervals; NaN if it has none.
     bands : tuple of Band
@@ -87,7 +88,7 @@ class NumberEvaluation(Grouped):
     deviance_explained: float
     mean_estimate: float
     mean_observed: float
-    slope: float
+    slope: Bounded
     covered: Bounded
     bands: tuple[Band, ...]
     coverage: float
@@ -107,7 +108,8 @@ class NumberEvaluation(Grouped):
             f"RMSE {self.rmse.spelled(self.spell)}; the mean alone has {self.spell(self.spread)}. "
             f"R2 {self.r2:.3f}. Mean absolute error {self.mae.spelled(self.spell)}.",
             f"Mean estimate{each} {self.spell(self.mean_estimate)}, mean observed{each} "
-            f"{self.spell(self.mean_observed)}; calibration slope {self.slope:.2f}.",
+            f"{self.spell(self.mean_observed)}.",
+            tell_slope(self.slope, "the estimates vary too much", "the estimates vary too little"),
         ]
         if self.has_deviance():
             explained = share_of(self.deviance_explained)
@@ -217,6 +219,7 @@ def evaluate_estimates(model: Any, X: Any, rows: Estimated, coverage: float) -> 
     deviance, base = (float(deviances(rows.power, numbers, m) @ weight / total) for m in means)
     spread = float((numbers - rows.mean) ** 2 @ weight / total)
     mse = mean_of((numbers - estimates) ** 2, weight, coverage)
+    slope = slope_of(estimates, numbers, weight, rows.power)
     roots = [float(np.sqrt(max(value, 0.0))) for value in (mse.value, mse.low, mse.high)]
     return NumberEvaluation(
         model=type(model).__name__,
@@ -230,7 +233,7 @@ def evaluate_estimates(model: Any, X: Any, rows: Estimated, coverage: float) -> 
         deviance_explained=1 - deviance / base if base > 0 else NAN,
         mean_estimate=float(estimates @ weight / total),
         mean_observed=rows.mean,
-        slope=slope_of(estimates, numbers, weight),
+        slope=Bounded.student(*slope, total - 2, coverage),
         covered=covered,
         bands=find_bands(estimates, numbers, weight, coverage),
         coverage=coverage,
@@ -268,13 +271,6 @@ def _inside(model: Any, X: Any, rows: Estimated) -> Floats | None:
     else:
         return None
     return np.asarray((low <= numbers) & (numbers <= high), dtype=np.float64)
-
-
-def slope_of(estimates: Floats, numbers: Floats, weight: Floats) -> float:
-    """The slope of a weighted regression of the observed numbers on the estimates."""
-    centred = estimates - estimates @ weight / weight.sum()
-    square = float(centred**2 @ weight)
-    return float((centred * numbers) @ weight) / square if square > 0 else NAN
 
 
 def find_bands(

@@ -156,13 +156,15 @@ def find_given(
     elif evidence.exposure is not None:
         found["exposure"] = evidence.exposure
         if evidence.exposure not in names:
+            named = evidence.exposure != ""
             raise ParameterError(
-                f"the model was fitted with {_called('exposure', evidence.exposure)}; name the ",
-                "column with ",
+                f"the model was fitted with {_called('exposure', evidence.exposure)}; "
+                f"{'name the column' if named else 'give that of these rows'} with ",
                 Parameter("exposure"),
                 ", or give ",
                 Parameter("exposure", 1),
                 " for estimates per unit of exposure",
+                "" if named else ". Cross-validation needs a column of X, named in fit",
             )
     if offset is not None:
         found["offset"] = offset

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import betaincinv, ndtri
+from scipy.special import betaincinv, ndtri, stdtrit
 
 from weigh.frames import Floats
 
@@ -90,6 +90,12 @@ class Bounded:
     def normal(cls, value: float, error: float, coverage: float) -> Bounded:
         """Number with the normal interval of its standard error."""
         reach = normal_quantile(coverage) * error
+        return cls(value, value - reach, value + reach)
+
+    @classmethod
+    def student(cls, value: float, error: float, degrees: float, coverage: float) -> Bounded:
+        """Number with the t interval of its standard error; no interval without a degree."""
+        reach = float(stdtrit(degrees, (1 + coverage) / 2)) * error if degrees > 0 else NAN
         return cls(value, value - reach, value + reach)
 
     def scaled(self, factor: float) -> Bounded:

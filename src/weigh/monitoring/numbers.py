@@ -6,12 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import stdtrit
 
 from weigh.errors import Parameter, ParameterError
 from weigh.evaluation import Bounded
-from weigh.evaluation.estimates import Estimated, name_loss
-from weigh.evaluation.numbers import slope_of
+from weigh.evaluation.estimates import Estimated, name_loss, slope_of
 from weigh.frames import Floats
 from weigh.metrics import COVERAGE
 from weigh.metrics.numbers import NAN
@@ -110,7 +108,7 @@ class _Errors:
         rows = replace(rows, means=rows.means + before.error)
         right = replace(rows, means=_correct(rows))
         mean, loss = _mean(rows.numbers - rows.means), _mean(right.losses(rows.power))
-        return cls(rows, right, mean, _slope(right), loss)
+        return cls(rows, right, mean, slope_of(right.means, right.numbers, right.weight), loss)
 
     @property
     def log(self) -> bool:
@@ -182,22 +180,6 @@ def _mean(values: Floats) -> tuple[float, float]:
     return float(values.mean()), float(values.std(ddof=1) / np.sqrt(n)) if n > 1 else NAN
 
 
-def _slope(rows: Estimated) -> tuple[float, float]:
-    """The slope of a regression of the numbers on the estimates, with its HC3 standard error.
-
-    HC3 allows for unequal noise: it uses the residual of each row from a regression without it.
-    """
-    centred = rows.means - rows.means.mean()
-    square = float(centred @ centred)
-    slope = slope_of(rows.means, rows.numbers, rows.weight)
-    if len(centred) < 3 or not square > 0:
-        return slope, NAN
-    pull = 1 / len(centred) + centred**2 / square
-    left = rows.numbers - rows.numbers.mean() - slope * centred
-    left = left / np.maximum(1 - pull, 1e-9)
-    return slope, float(np.sqrt(centred**2 @ left**2)) / square
-
-
 def _stated_mean(rows: Estimated, noise: float) -> float:
     """The standard error of the mean under the model's noise variance.
 
@@ -214,9 +196,7 @@ def _stated_slope(rows: Estimated, noise: float) -> float:
 
 
 def _bounded(found: tuple[float, float], degrees: int) -> Bounded:
-    value, error = found
-    reach = float(stdtrit(degrees, (1 + COVERAGE) / 2)) * error if degrees > 0 else NAN
-    return Bounded(value, value - reach, value + reach)
+    return Bounded.student(*found, degrees, COVERAGE)
 
 
 def _ratio(found: tuple[float, float], unit: float, n: int) -> Bounded:

@@ -12,6 +12,7 @@ import numpy as np
 
 from weigh.evaluation.findings import beside_measures
 from weigh.evaluation.numbers import NumberEvaluation
+from weigh.evaluation.show import bounded
 from weigh.evaluation.survival import SurvivalEvaluation
 from weigh.evidence.units import digits_of, factor, spell, words_of
 from weigh.frames import Floats, number_sample, read, row_weights
@@ -74,7 +75,7 @@ def number_measures(found: NumberEvaluation) -> list[tuple[str, str]]:
         ("Deviance explained", f"{found.deviance_explained:.1%}"),
         ("Mean observed", _number(found, found.mean_observed)),
         ("Mean estimate", _number(found, found.mean_estimate)),
-        ("Calibration slope (1 is right)", f"{found.slope:.2f}"),
+        ("Calibration slope (1 is right)", bounded(found.slope, 2)),
     ]
     if found.covered.is_known():
         told.append(("Rows inside 90% intervals", f"{found.covered.value:.1%}"))
