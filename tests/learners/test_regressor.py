@@ -419,7 +419,7 @@ def test_a_parameter_of_a_wrong_kind_is_named(parameters, message):
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        ([1.0, np.nan, 2.0], "y contains NaN or infinity; drop those rows"),
+        ([1.0, np.nan, 2.0], "y is empty, NaN or infinite in 1 of 3 rows, first in row 1 "),
         (["a", "b", "c"], "y must hold numbers, not text; a classifier takes classes"),
         ([1.0, 2.0], "X and y .*3 .*2"),
     ],

@@ -118,3 +118,38 @@ def test_a_command_that_needs_classes_refuses_a_model_of_numbers(words, tmp_path
     assert done.exit_code == 1
     assert "EducatedRegressor" in done.stderr
     assert not (tmp_path / "x.json").exists()
+
+
+def refused(*words):
+    """What a command that is refused says, on one line."""
+    done = run(*words)
+    assert done.exit_code in (1, 2)
+    return " ".join(done.stderr.replace("│", " ").split())
+
+
+def write_rows(path, names, rows):
+    pd.DataFrame([*rows], columns=names).to_csv(path, index=False)
+    return path
+
+
+def test_compare_names_the_regressor_that_an_exposure_needs(tmp_path):
+    rows = [[i % 7, 0.5, i % 3] for i in range(60)]
+    data = write_rows(tmp_path / "claims.csv", ["x", "years", "claims"], rows)
+    said = refused("compare", data, "--target", "claims", "--exposure", "years")
+    assert "'claims' is taken as classes; add --learner educated-regressor" in said
+
+
+def test_a_parameter_of_another_learner_names_its_owner(tmp_path):
+    data = write_rows(tmp_path / "t.csv", ["x", "y"], [[i, i % 2] for i in range(40)])
+    words = ["fit", data, "--target", "y", "-o", tmp_path / "m.json", "--set"]
+    said = refused(*words, "family=poisson")
+    assert "EducatedNB has no parameter 'family', which belongs to --learner" in said
+    assert "educated-regressor" in said
+    assert "is not NAME=VALUE" in refused(*words, "family")
+
+
+def test_an_empty_target_is_counted_and_its_row_named(tmp_path):
+    rows = [[i, None if i in (7, 9) else i * 1.5] for i in range(60)]
+    data = write_rows(tmp_path / "t.csv", ["x", "y"], rows)
+    said = refused("fit", data, "--target", "y", "-o", tmp_path / "m.json")
+    assert "empty, NaN or infinite in 2 of 60 rows, first in row 7" in said

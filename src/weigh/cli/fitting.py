@@ -87,7 +87,7 @@ def demo(save: str | None) -> None:
     "(learner educated only).",
 )
 @options.weight
-@options.exposure
+@options.fit_exposure
 @options.drop
 @options.categorical
 @click.option(
@@ -281,7 +281,7 @@ def _say_fitted(model: Any, table: Any, output: str) -> None:
 )
 @options.count("--folds", least=2, default=5, help="The number of folds.")
 @options.weight
-@options.exposure
+@options.fit_exposure
 @options.drop
 @options.categorical
 @options.as_json
@@ -307,7 +307,7 @@ def compare(
     boosted-regressor
     """
     import weigh
-    from weigh.comparison.run import by_name, family
+    from weigh.comparison.run import by_name, family, regressors
 
     known = by_name()
     for name in names:
@@ -320,6 +320,11 @@ def compare(
         if compared != names:
             told = f"{target!r} is a number with more than {MOST_CLASSES} values"
             say(f"{told}: regressors are compared")
+    if exposure is not None and not {*compared} <= {*regressors()}:
+        raise click.UsageError(
+            f"--exposure is for regressors, and {target!r} is taken as classes; add --learner "
+            "educated-regressor --set educated-regressor.family=poisson"
+        )
     given: dict[str, Any] = {"sample_weight": weight, "exposure": exposure}
     found = weigh.compare(table, target, _set(compared, own), cv=folds, **given)
     print_found(found, as_json)

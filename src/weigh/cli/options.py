@@ -140,9 +140,15 @@ model = click.argument("model", metavar="MODEL")
 weight = click.option("--weight", metavar="COL", help="Column of row weights.")
 exposure = click.option(
     "--exposure",
-    metavar="COL",
+    metavar="COL|NUMBER",
     help="Exposure for a regression with a log link: a column or a number. Estimates are "
     "multiplied by it (default: the exposure of the fit).",
+)
+fit_exposure = click.option(
+    "--exposure",
+    metavar="COL",
+    help="Column of the exposure, such as the years of a policy, for a regression with a log "
+    "link. Estimates are multiplied by it (default: 1 for every row).",
 )
 drop = click.option(
     "--drop", multiple=True, metavar="COL", help="A column to leave out (repeatable)."
@@ -252,12 +258,31 @@ def read_parameters(texts: tuple[str, ...], model: Any) -> dict[str, Any]:
     return chosen
 
 
+def _tell_owners(name: str) -> str:
+    """Text on the learners that have a parameter, if there are some."""
+    import inspect
+
+    import weigh
+    from weigh.store import learners
+
+    owners = [
+        short
+        for short, kind in learners().items()
+        if name in inspect.signature(getattr(weigh, kind)).parameters
+    ]
+    return f", which belongs to --learner {' or '.join(owners)}" if owners else ""
+
+
 def read_parameter(text: str, model: Any) -> tuple[str, Any]:
     """Read NAME=VALUE; the value is parsed as JSON or a Python constant, else kept as text."""
     name, equals, value = text.partition("=")
-    if not equals or name not in model.get_params():
-        known = ", ".join(model.get_params())
+    known = ", ".join(model.get_params())
+    if not equals:
         raise click.BadParameter(f"{text!r} is not NAME=VALUE with a NAME of {known}")
+    if name not in model.get_params():
+        raise click.BadParameter(
+            f"{type(model).__name__} has no parameter {name!r}{_tell_owners(name)}; it has {known}"
+        )
     try:
         return name, PYTHON[value] if value in PYTHON else json.loads(value)
     except json.JSONDecodeError:

@@ -186,8 +186,8 @@ def hold_out(
     elif holdout_by is not None:
         how = f"whole groups of {holdout_by!r}"
     else:
-        classes = target is not None and count_numbers(table, target) <= MOST_CLASSES
-        how = f"the same share of each class of {target!r}" if classes else "at random"
+        few = target is not None and count_numbers(table, target) <= MOST_CLASSES
+        how = f"the same share of each value of {target!r}" if few else "at random"
     return HeldOut(train, rest, how)
 
 

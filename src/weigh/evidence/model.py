@@ -125,5 +125,8 @@ def evidence_of(model: Any, numbers: bool = False) -> Evidence:
     if isinstance(found, Evidence):
         return found
     if not type(model).__module__.startswith("weigh."):
-        why = "give a fitted model of weigh (the last step of a pipeline by itself) or its Evidence"
+        why = (
+            "give a fitted model of weigh or its Evidence. The last step of a pipeline has one, "
+            "but for the columns that the steps before it make: apply these to the rows first"
+        )
     raise ValueError(f"{name} has no table of weights: {why}")

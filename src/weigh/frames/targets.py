@@ -160,8 +160,9 @@ def number_sample(table: Table, y: Any, sample_weight: Any = None) -> tuple[Samp
             f"{name} must hold numbers, not text; a classifier takes classes"
         ) from None
     assert isinstance(column, Numbers)
-    if not np.isfinite(column.values).all():
-        raise ValueError(f"{name} contains NaN or infinity; drop those rows or give them a number")
+    odd = ~np.isfinite(column.values)
+    if odd.any():
+        raise ValueError(f"{name} {_tell_not_finite(odd)}; drop those rows or give them a number")
     rows = np.zeros(len(column.values), dtype=np.int64)
     if isinstance(y, str):
         table = table.without({y})
@@ -182,11 +183,22 @@ def read_numbers(table: Table, given: Any, role: str) -> Floats:
             Parameter(role),
             f" must have equal length: {table.n_rows} rows against {len(column.values)}",
         )
-    if not np.isfinite(column.values).all():
+    odd = ~np.isfinite(column.values)
+    if odd.any():
         raise ParameterError(
-            Parameter(role), f"{named} contains NaN or infinity; give each row a finite number"
+            Parameter(role), f"{named} {_tell_not_finite(odd)}; give each row a finite number"
         )
     return column.values
+
+
+def _tell_not_finite(odd: np.ndarray[Any, np.dtype[np.bool_]]) -> str:
+    """Text on rows without a finite number: how many, and the first.
+
+    >>> _tell_not_finite(np.array([False, True, True]))
+    'is empty, NaN or infinite in 2 of 3 rows, first in row 1 (counted from 0)'
+    """
+    many = f"{odd.sum():,} of {len(odd):,} rows"
+    return f"is empty, NaN or infinite in {many}, first in row {odd.argmax()} (counted from 0)"
 
 
 def tell_rows(numbers: Floats, odd: np.ndarray[Any, np.dtype[np.bool_]], kept: Any = None) -> str:
