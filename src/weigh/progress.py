@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
 
 
 @contextmanager
@@ -16,9 +18,10 @@ def show_progress(what: str) -> Iterator[None]:
         yield
         return
     if not sys.stderr.isatty():
-        with watch(_Line(what)):
+        line = _Line(what)
+        with watch(line):
             yield
-        print(file=sys.stderr)
+        line.clear()
         return
     from rich.console import Console
     from rich.progress import Progress
@@ -33,16 +36,30 @@ def show_progress(what: str) -> Iterator[None]:
 
 
 class _Line:
-    """A line that is overwritten in a notebook, without widgets."""
+    """An output that is updated in place in a notebook, without widgets."""
 
     def __init__(self, what: str) -> None:
         self.what, self.told = what, ""
+        self.handle: Any = None
 
     def __call__(self, done: int, of: int) -> None:
         text = f"{self.what}: {done / max(of, 1):.0%}"
         if text != self.told:
             self.told = text
-            print(f"\r{text}", end="", file=sys.stderr, flush=True)
+            self._show(text)
+
+    def clear(self) -> None:
+        """Leave an empty output, if there was one."""
+        if self.handle is not None:
+            self._show("")
+
+    def _show(self, text: str) -> None:
+        notebook: Any = import_module("IPython.display")
+        shown = notebook.Pretty(text)
+        if self.handle is None:
+            self.handle = notebook.display(shown, display_id=True)
+        else:
+            self.handle.update(shown)
 
 
 def _in_notebook() -> bool:

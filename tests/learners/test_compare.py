@@ -717,17 +717,25 @@ def test_rows_and_figure_hold_every_learner_with_its_difference():
     pyplot.close("all")
 
 
-def test_a_notebook_sees_how_far_it_is(monkeypatch, capsys):
-    import types
+def test_a_notebook_sees_how_far_it_is_in_one_output(monkeypatch, capsys):
+    from types import SimpleNamespace
 
-    shell = types.SimpleNamespace(kernel=object())
-    monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: shell))
+    told = []
+
+    def display(text, display_id):
+        told.append(text)
+        return SimpleNamespace(update=told.append)
+
+    shell = SimpleNamespace(kernel=object())
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    shown = SimpleNamespace(Pretty=str, display=display)
+    monkeypatch.setitem(sys.modules, "IPython.display", shown)
     X, y = draw(26)
     compare(X, y, ["evidence", "c44"], cv=2)
-    told = "".join(f"\rcomparing: {part}%" for part in (25, 50, 75, 100))
-    assert capsys.readouterr().err == f"{told}\n"
-    monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: None))
+    assert told == [*(f"comparing: {part}%" for part in (25, 50, 75, 100)), ""]
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: None))
     compare(X, y, ["evidence"], cv=2)
+    assert len(told) == 5
     assert capsys.readouterr().err == ""
 
 

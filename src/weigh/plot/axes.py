@@ -70,6 +70,9 @@ class Drawing:
     figure_: Any = field(repr=False)
     axes_: tuple[Any, ...]
 
+    def _ipython_display_(self) -> None:
+        """Show nothing: a notebook shows the open figure by itself."""
+
 
 def new_axes(width: float, height: float) -> Any:
     """A new figure with one axes."""
