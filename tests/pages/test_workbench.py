@@ -271,6 +271,15 @@ def test_two_sessions_on_one_output_do_not_replace_each_others_changes(model, tm
     assert [line["why"] for line in first.state()["history"]] == ["few rows"]
 
 
+def test_the_changes_that_the_given_model_records_are_counted_apart(model, tmp_path):
+    first = sit(model, tmp_path / "new.json")
+    first.accept(*MERGE, "few rows")
+    first.save()
+    second = sit(weigh.load(tmp_path / "new.json"), tmp_path / "newer.json")
+    state = second.state()
+    assert (first.state()["earlier"], state["earlier"], state["history"]) == (0, 1, [])
+
+
 def test_a_change_that_is_sent_twice_is_made_once(model, tmp_path):
     session = sit(model, tmp_path / "new.json")
     half = "scale", {"feature": "age", "factor": 0.5}

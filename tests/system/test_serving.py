@@ -24,6 +24,7 @@ import weigh
 from weigh.exports import Formula, checks
 from weigh.formula import Scorer
 from weigh.serving import Log, make_app, routes, rows
+from weigh.serving.contract import example_row
 from weigh.serving.served import ModelReloader, Served, known
 
 
@@ -650,3 +651,10 @@ def test_without_fastapi_the_error_names_the_extra(folder, people, monkeypatch):
     monkeypatch.delitem(sys.modules, "weigh.serving.routes", raising=False)
     with pytest.raises(ImportError, match=r"weigh\[serve\]"):
         make_app(folder / "people.json")
+
+
+def test_the_example_of_an_open_bin_lies_near_the_bin_beside_it():
+    rows = [{"bonus": i % 8} for i in range(400)]
+    model = weigh.EvidenceNB(bins={"bonus": [1.5, 4.5, 5.5]})
+    model.fit(rows, [int(i % 8 > 5 or i % 3 == 0) for i in range(400)])
+    assert example_row(model.evidence_) in ({"bonus": value} for value in range(8))

@@ -99,7 +99,8 @@ def _facts(evidence: Evidence) -> list[tuple[str, str]]:
     joint = sum(len(table.feature.parts) > 1 for table in evidence)
     tables = f"{len(evidence)}" + (f", {joint} of them of two features" if joint else "")
     rows = f"{evidence.class_counts.sum():,.0f}"
-    return [("Rows", rows), ("Tables", tables)]
+    head = "Rows and periods" if evidence.form == "hazard" else "Rows"
+    return [(head, rows), ("Tables", tables)]
 
 
 def _scale(evidence: Evidence) -> float:

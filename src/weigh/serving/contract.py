@@ -283,20 +283,30 @@ def _pick(feature: Feature, place: int) -> Any:
     if level is OTHER:
         return None
     if isinstance(level, Interval):
-        return _inside(level, feature.values)
+        return _inside(level, feature.values, _width_beside(level, feature))
     if isinstance(level, Joined):
         level = level.values[0]
     return None if level in (np.inf, -np.inf) else level  # JSON has no infinity
 
 
-def _inside(interval: Interval, codes: tuple[Any, ...]) -> float:
-    """A number with few digits inside an interval that is not a special code."""
+def _width_beside(level: Interval, feature: Feature) -> float:
+    """The width of the bin beside an open one; infinite if there is no bin with two ends."""
+    bins = [own for own in feature.levels if isinstance(own, Interval)]
+    beside = [own for own in bins if own.upper == level.lower or own.lower == level.upper]
+    return float(min((own.upper - own.lower for own in beside), default=np.inf))
+
+
+def _inside(interval: Interval, codes: tuple[Any, ...], beside: float) -> float:
+    """A number with few digits inside an interval that is not a special code.
+
+    An open interval is taken to be as wide as the bin `beside` it.
+    """
     low, high = interval.lower, interval.upper
     if np.isinf(low) and np.isinf(high):
         tried = [1.0, 2.0, 3.0]
     elif np.isinf(low) or np.isinf(high):
         end, step = (high, -1.0) if np.isinf(low) else (low, 1.0)
-        tried = [end + step * size for size in (abs(end), 1.0)] + [high]
+        tried = [end + step * size for size in (beside / 2, abs(end), 1.0)] + [high]
     else:
         tried = [low + share * (high - low) for share in (0.5, 0.25)] + [high]
     short = [float(f"{x:.{digits}g}") for digits in (2, 4, 17) for x in tried]

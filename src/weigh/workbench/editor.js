@@ -112,6 +112,7 @@
     byId("tables").replaceChildren(...state.tables.map((t) => listed(t, most)));
     byId("history").replaceChildren(...state.history.map(remembered));
     byId("no-history").hidden = state.history.length > 0;
+    if (state.earlier) byId("no-history").textContent = `No new changes. Changes recorded in the model file: ${state.earlier}.`;
     showEffects(null);
   }
 

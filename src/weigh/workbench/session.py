@@ -119,6 +119,7 @@ class Session:
             "tables": show_tables(self.editor.evidence),
             "effects": {"before": _plain(self.before), "now": _plain(self.now)},
             "history": [_line(change) for change in edits],
+            "earlier": self._given,
             "undo": self.editor.can_undo,
             "redo": self.editor.can_redo,
             "unsaved": len(edits) != self._saved,
