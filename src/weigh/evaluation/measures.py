@@ -179,7 +179,7 @@ class Measures:
             return "one class"
         if self.equal_predictions:
             return "equal predictions"
-        return "classes parted" if np.isinf(self.line.slope) else ""
+        return "perfect separation" if np.isinf(self.line.slope) else ""
 
 
 def measure(rows: Scored, options: Options) -> Measures:
