@@ -141,3 +141,18 @@ def test_categories_of_another_kind_than_the_column_are_refused():
     X, y = draw()
     with pytest.raises(ValueError, match=r"'town'.*bins"):
         weigh.EvidenceNB(bins={"town": [[1], [2]]}).fit(X, y)
+
+
+def test_one_table_says_that_its_bins_are_joined_and_parts_level_from_weight():
+    random = np.random.default_rng(0)
+    x = random.normal(size=2000).round(2)
+    x[:50] = 0
+    y = (x + random.normal(size=2000) > 0).astype(int)
+    model = weigh.EvidenceNB(bins="fine", special_values=[0]).fit(pd.DataFrame({"x": x}), y)
+    fine = model.evidence_["x"]
+    lines = repr(fine).splitlines()
+    assert len(lines) < len(fine.labels)
+    assert lines[-1].startswith("Neighbouring bins are joined")
+    assert any(line.startswith("  0: ") for line in lines)
+    few = weigh.EvidenceNB(bins={"x": [0.0]}).fit(pd.DataFrame({"x": x}), y).evidence_["x"]
+    assert "joined" not in repr(few)

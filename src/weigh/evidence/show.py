@@ -204,6 +204,9 @@ JOINED = (
 )
 
 
+JOINED_TABLE = "Neighbouring bins are joined: labels and weights hold every bin."
+
+
 def _grid(evidence: Evidence, left_out: tuple[str, ...], max_rows: int | None) -> Any:
     bars, names = words_of(evidence).bars, ["Feature", "Level", *_headings(evidence)]
     if len(evidence.prior_row) == 1:
@@ -318,8 +321,9 @@ def feature_text(table: FeatureTable) -> str:
     lines = [f"{table.name}{note}: importance {importance}{added}{told}"]
     for i in _most_rows(short, ROWS):
         weights = " ".join(map(words.weight, short.by_class[i, :MOST_CLASSES]))
-        lines.append(f"  {short.labels[i]}  {weights}  ({_weight(short.counts[i].sum())} rows)")
+        lines.append(f"  {short.labels[i]}: {weights}  ({_weight(short.counts[i].sum())} rows)")
     lines += [f"  {text}" for text in _left_out(short, ROWS)]
+    lines += [] if short is table else [JOINED_TABLE]
     return "\n".join(map(printable, lines))
 
 
