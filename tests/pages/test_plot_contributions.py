@@ -9,7 +9,7 @@ import pytest
 from matplotlib import pyplot
 from matplotlib.collections import PathCollection
 
-from weigh import ContributionsDisplay, EvidenceNB
+from weigh import BalanceSheetDisplay, ContributionsDisplay, EvidenceNB
 
 
 @pytest.fixture(autouse=True)
@@ -51,3 +51,13 @@ def test_of_many_classes_one_must_be_named(rows):
     with pytest.raises(ValueError, match="pos_label"):
         ContributionsDisplay.from_estimator(model, X)
     assert len(ContributionsDisplay.from_estimator(model, X, pos_label=1).weights_) == 300
+
+
+def test_a_waterfall_lists_the_answers_that_are_not_known():
+    rows = [{"age": i % 9, "sex": "fm"[i % 2]} for i in range(90)]
+    model = EvidenceNB().fit(rows, [i % 9 > 4 for i in range(90)])
+    for row, told in (({"age": 3}, "Not known (no weight): sex."), (rows[0], "")):
+        shown = BalanceSheetDisplay.from_estimator(model, row)
+        label = shown.ax_.get_xlabel()
+        assert (told in label) if told else ("Not known" not in label)
+        pyplot.close("all")

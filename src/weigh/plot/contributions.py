@@ -24,7 +24,7 @@ from weigh.plot.axes import (
     wrap,
 )
 from weigh.plot.selection import after, ask
-from weigh.sheet import BalanceSheet, find_class, probability
+from weigh.sheet import BalanceSheet, find_class, probability, tell_not_known
 
 MOST_ROWS = 2000
 """Maximum number of points per table; with more rows, an evenly spaced subset is drawn."""
@@ -297,7 +297,10 @@ class BalanceSheetDisplay(Display):
         if self.sheet.interval is not None:
             chance += " ({} to {})".format(*map(probability, self.sheet.interval))
         wide = width > NARROW
-        about = wrap(f"Weight of evidence for {of}, times 100", width, 12 if wide else 14)
+        per_inch = 12 if wide else 14
+        about = wrap(f"Weight of evidence for {of}, times 100", width, per_inch)
+        blank = printable(tell_not_known(self.sheet))
+        about += f"\n{wrap(blank, width, per_inch)}" if blank else ""
         title = wrap(f"Probability of {of}: {chance}", width, 10 if wide else 14)
         ax.set_xlabel(about, fontsize="medium" if wide else "small", parse_math=False)
         ax.set_title(title, fontsize="large" if wide else "small", parse_math=False)

@@ -37,7 +37,7 @@ from weigh.sheet.explain import (
     refuse_classes,
 )
 from weigh.sheet.rows import Reasons, contribute, find_reasons, reason_columns, reasons
-from weigh.sheet.show import notes_of, probability, sides_of, summary_lines
+from weigh.sheet.show import notes_of, probability, sides_of, summary_lines, tell_not_known
 
 __all__ = [
     "COVERAGE",
@@ -67,5 +67,6 @@ __all__ = [
     "refuse_classes",
     "sides_of",
     "summary_lines",
+    "tell_not_known",
     "total_variances",
 ]

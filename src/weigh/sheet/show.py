@@ -134,13 +134,21 @@ SCALED = "Some answers are not known: the factor multiplies the weights, but not
 CHECK = "Check the value and its unit."
 
 
+def tell_not_known(sheet: BalanceSheet) -> str:
+    """A sentence that lists the answers that are not known; empty if all are known."""
+    blank = [item.shown for item in sheet.weightless if item.level == BLANK]
+    others = f" and {len(blank) - LISTED} more" if len(blank) > LISTED else ""
+    listed = ", ".join(blank[:LISTED])
+    return f"Not known (no {_unit(sheet)}): {listed}{others}." if blank else ""
+
+
+def _unit(sheet: BalanceSheet) -> str:
+    return "points" if sheet.units.are_points else "weight"
+
+
 def notes_of(sheet: BalanceSheet) -> list[str]:
     """Notes below the sheet, one sentence each."""
-    notes, what = [], "points" if sheet.units.are_points else "weight"
-    blank = [item.shown for item in sheet.weightless if item.level == BLANK]
-    if blank:
-        others = f" and {len(blank) - LISTED} more" if len(blank) > LISTED else ""
-        notes.append(f"Not known (no {what}): {', '.join(blank[:LISTED])}{others}.")
+    notes, what = [*filter(None, [tell_not_known(sheet)])], _unit(sheet)
     rest = [str(item) for item in sheet.weightless if item.level != BLANK]
     if rest:
         notes.append(f"No {what}: {'; '.join(rest)}.")
