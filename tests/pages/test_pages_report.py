@@ -689,3 +689,11 @@ def test_a_card_shows_its_points_on_a_phone_and_prints_no_feature_in_two_parts(b
     assert sum(first for first, _ in ends) >= 9
     assert all(first == last for first, last in ends)  # bins of a feature are on one page
     assert len(pages[-1].splitlines()) > 5
+
+
+@pytest.mark.parametrize("high", [1.0, 0.32, 123456.0])
+def test_the_last_label_of_an_axis_lies_inside_the_chart(high):
+    chart = quality.Plane("x", "y", ends=(0.0, high)).draw("name", "title", "told", [])
+    places = re.findall(r'class="tick" x="([\d.]+)"[^>]*>([^<]+)<', str(chart))
+    assert len(places) == 5
+    assert all(float(x) + 3.3 * len(text) <= quality.SIZE + 0.01 for x, text in places)

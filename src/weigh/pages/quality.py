@@ -25,6 +25,8 @@ from weigh.pages.weights import DRAWN
 from weigh.sheet import BalanceSheet, explain
 
 SIZE, LEFT, BOTTOM, EDGE = 300, 50, 40, 10
+HALF = 3.3
+"""Half the width of a digit beside an axis."""
 LONGEST = 24
 """Maximum number of characters of a name along an axis."""
 
@@ -63,7 +65,9 @@ class Plane:
         ticks = []
         for share in (k / 4 for k in range(5)):
             x, y = left + share * (right - left), low + share * (high - low)
-            ticks.append((self.x(x), self.y(y), _tick(x), _tick(y)))
+            across = _tick(x)
+            place = min(self.x(x), SIZE - HALF * len(across))  # the last one must fit
+            ticks.append((place, self.y(y), across, _tick(y)))
         return render(
             "chart.html",
             **{"name": name, "title": title, "told": told, "marks": marks, "size": SIZE},
