@@ -34,7 +34,7 @@ from weigh.educated.pairs import (
 from weigh.educated.passes import View
 from weigh.educated.scales import find_scales
 from weigh.educated.segments import coarsen, is_coarse
-from weigh.educated.selection import _agree, select_pairs
+from weigh.educated.selection import PairSearch, _agree, select_pairs
 from weigh.educated.solve import PRECISE, find_weights, state_at
 from weigh.educated.task import PairRequest, Task, narrow, problem_of
 from weigh.engine import Block, CodedRows, code_rows
@@ -317,6 +317,39 @@ def test_auto_finds_what_two_columns_tell_only_together(n_classes):
     assert first.gain > 0.1
     each = EducatedNB(bins=8, unpaired="a").fit(X, y)
     assert not any("a" in pair.columns for pair in each.pairs_)
+
+
+def draw_hidden(seed, n_rows=3_000):
+    """Columns c and d copy a and b in four rows of five; c & d works against a & b."""
+    rng = np.random.default_rng(seed)
+    a, b = rng.choice([-1, 1], size=(2, n_rows))
+    c, d = (np.where(rng.random(n_rows) < 0.2, -own, own) for own in (a, b))
+    y = (rng.random(n_rows) < expit(2 * a * b - 1.05 * c * d)).astype(int)
+    return pd.DataFrame({"a": a, "b": b, "c": c, "d": d}).astype(str), y
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_second_round_finds_a_pair_that_another_pair_hides(seed, monkeypatch):
+    X, y = draw_hidden(seed)
+    alike = X["c"] == X["d"]
+    assert abs(y[alike].mean() - y[~alike].mean()) < 0.05  # c & d says nothing alone
+    model = EducatedNB().fit(X, y)
+    assert [pair.columns for pair in model.pairs_[:2]] == [("a", "b"), ("c", "d")]
+    monkeypatch.setattr(PairSearch, "look", lambda search: search.add_to(None))
+    once = EducatedNB().fit(X, y)
+    assert ("c", "d") not in [pair.columns for pair in once.pairs_]
+    assert model.loo_loss_ < once.loo_loss_ - 0.01
+
+
+def test_at_most_so_many_pairs_earn_their_place_and_the_largest_first():
+    X, y = draw_xor(2, n_rows=400)
+    named = tuple(map(frozenset, [("a", "n0"), ("a", "b"), ("b", "n1")]))
+    task = Task(*literal_task(X, y), request=PairRequest(3, named))
+    found = select_pairs(task, *loosen(find_scales(problem_of(task)).state))
+    order = [pair.names for pair in found.candidates]
+    (first,) = found.find_earning(1)
+    assert order[first] == frozenset("ab")
+    assert first in found.find_earning(3)
 
 
 def rank_by(nats):

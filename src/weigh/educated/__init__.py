@@ -17,8 +17,9 @@ pairs        a score test that ranks pairs of features
 segments     columns cut into few levels, for pairs
 marks        a pseudo-random number for each row, computed from its levels
 halves       approximate fits of each half of the rows
-selection    the choice of pairs to keep
 gains        the loss of a fit without each of its pairs
+candidates   fits with the first pairs of a ranking
+selection    the choice of pairs to keep
 monotone     tables that only rise or only fall
 fit          these steps, one after the other
 attenuation  the factor that multiplies the weights of incomplete rows

@@ -23,11 +23,18 @@ from weigh.educated.task import Task, narrow
 from weigh.engine import Block, Sums
 from weigh.frames import Floats
 from weigh.pickling import by_fields
+from weigh.tally import Counts
 
 MUCH = 0.02
 """Pairs whose gain exceeds this share of the loss by one step are removed by a new fit instead. The
 step was off by 4% for a gain of 2% of the loss (bank), by 11% for one of 4% (titanic), and useless
 for tic_tac_toe."""
+
+NATS = 1.0
+"""Least gain over all rows for each pair, in nats."""
+
+SHARE = 0.99
+"""Share of the variance of all pairs that the largest pairs must hold to be kept."""
 
 
 def find_gains(task: Task, state: State) -> tuple[float, ...]:
@@ -64,6 +71,30 @@ def find_worths(task: Task, state: State, noise: float = 1.0) -> Floats:
         free = share * (block.rank * target.n_totals - scale * state.factor.spread(block))
         found.append(0.5 * (risen + scale * block.norm(state.weights)) / noise - free)
     return np.array(found)
+
+
+def find_earning(task: Task, state: State, noise: float, most: int) -> list[int]:
+    """Pairs that hold most of the variance, and others whose removal would cost over a nat.
+
+    The first are kept whatever each costs alone, because some pairs help only together. Of more
+    than `most`, those of the largest variance are kept.
+    """
+    variances: Floats = np.array(
+        [find_variance(task.counts[j], state, j) for j in range(task.n_coded, len(task.counts))]
+    )
+    order = np.argsort(-variances, kind="stable")
+    reached = np.cumsum(variances[order]) / variances.sum()
+    earning = {*order[: int((reached < SHARE).sum()) + 1].tolist()}
+    if state.problem.modes is None:  # modes ignore some entries of V
+        earning |= {*np.flatnonzero(find_worths(task, state, noise) > NATS).tolist()}
+    return sorted([k for k in order.tolist() if k in earning][:most])
+
+
+def find_variance(counts: Counts, state: State, j: int) -> float:
+    """Variance over the rows of the weights of a table, summed over classes."""
+    own, rows = state.weights[state.problem.design.spans[j]], counts.counts.sum(axis=1)
+    share = rows / max(float(rows.sum()), 1e-300)
+    return float((share @ (own - share @ own) ** 2).sum())
 
 
 @dataclass(frozen=True)
