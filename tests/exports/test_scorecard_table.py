@@ -59,6 +59,17 @@ def judged(request):
 # ---------------------------------------------------------------- levels
 
 
+def test_a_loaded_card_and_model_give_tables_of_the_library_of_the_rows(tmp_path):
+    rows = pd.DataFrame({"a": [*"xyzx"] * 25, "n": range(100), "y": ["no", "yes"] * 50})
+    weigh.save(weigh.EvidenceNB().fit(rows, "y"), tmp_path / "m.json")
+    weigh.save(Scorecard(weigh.load(tmp_path / "m.json")), tmp_path / "card.json")
+    model, card = weigh.load(tmp_path / "m.json"), weigh.load(tmp_path / "card.json")
+    made = [card.reasons(rows, n=1), weigh.reasons(model, rows), weigh.reasons(card, rows)]
+    made += [card.bands(rows, "y").to_frame(), card.impact(rows, "a", 500).to_frame()]
+    made += [model.balance_sheet(rows.head(1)).to_frame(), card.to_frame("pandas")]
+    assert {type(table) for table in made} == {pd.DataFrame}
+
+
 def test_no_feature_has_more_levels_than_asked_for_beside_missing(card):
     for table in card.evidence:
         assert sum(label != "missing" for label in table.labels) <= 5

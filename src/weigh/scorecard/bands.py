@@ -270,7 +270,7 @@ def band_rows(card: Scorecard, sample: Sample, n_bands: int, profit: Any = None)
     bad = (sample.labels == adverse).astype(np.float64)
     scores = card._add(card._match(sample.table))
     amounts = None if profit is None else read_amounts(profit, card.pos_label, card.adverse)
-    told = (card.adverse, card._source.backend)
+    told = (card.adverse, sample.table.backend or card._source.backend)
     return count_bands(scores, bad, sample.weights, n_bands, *told, amounts=amounts)
 
 

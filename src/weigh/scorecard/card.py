@@ -231,10 +231,12 @@ class Scorecard(CardModel, Shown):
         Returns
         -------
         table
-            reason_1, cost_1, ... Nulls where nothing more costs points.
+            reason_1, cost_1, ... in the dataframe library of the rows. Nulls where nothing more
+            costs points.
         """
-        found = reasons.find_costs(self, self._read(X), n, against)
-        return build(found.columns(), self._source.backend)
+        table = self._read(X)
+        found = reasons.find_costs(self, table, n, against)
+        return build(found.columns(), table.backend or self._source.backend)
 
     def _cost_columns(self, table: Table, n: int) -> dict[str, list[Any]]:
         """The reasons of rows as columns, where other models name their heaviest levels."""
@@ -338,9 +340,13 @@ class Scorecard(CardModel, Shown):
 
     # ------------------------------------------------------------ showing and keeping
 
-    def to_frame(self) -> Any:
-        """One row per level: feature, level, points, and the rows that had it."""
-        return show.to_frame(self)
+    def to_frame(self, backend: str | None = None) -> Any:
+        """One row per level: feature, level, points, and the rows that had it.
+
+        The table is of the dataframe library of the training table, or of `backend`, such as
+        "pandas". A file does not store the library: a loaded card gives PyArrow.
+        """
+        return show.to_frame(self, backend)
 
     def view(self) -> View:
         """The card as data for text and pages."""

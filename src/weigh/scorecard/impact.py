@@ -130,7 +130,8 @@ def measure_impact(card: Scorecard, table: Table, by: Any, cut_off: Any, referen
         compare_rates(group, *own, *counts[reference], same=group == reference)
         for group, own in counts.items()
     )
-    return Impact(name, float(cut_off), reference, compared, card._source.backend)
+    backend = table.backend or card._source.backend
+    return Impact(name, float(cut_off), reference, compared, backend)
 
 
 def _values(table: Table, name: str) -> Any:

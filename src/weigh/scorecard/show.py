@@ -80,9 +80,9 @@ def count_levels(card: Scorecard) -> tuple[tuple[tuple[float, float], ...], ...]
 COLUMNS = ("feature", "level", "rows", "share", "bads", "bad_rate", "woe", "iv", "points")
 
 
-def to_frame(card: Scorecard) -> Any:
+def to_frame(card: Scorecard, backend: str | None = None) -> Any:
     """One row per level."""
-    return build(level_columns(card), card.evidence.backend)
+    return build(level_columns(card), backend or card.evidence.backend)
 
 
 def title(card: Scorecard) -> str:

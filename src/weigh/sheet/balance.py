@@ -256,8 +256,8 @@ class BalanceSheet:
     def to_frame(self, backend: str | None = None) -> Any:
         """One row per item, the prior first: feature, level, weight and note.
 
-        The table is of the dataframe library of the training table, or of `backend`, such as
-        "polars". The weights add up as those of the sheet do.
+        The table is of the dataframe library of the row, or of `backend`, such as "polars"; for a
+        dict, of that of the training table. The weights add up as those of the sheet do.
         """
         rows = (Item("Prior", "", self.prior), *self.items)
         names = ("feature", "level", "weight", "note")

@@ -111,7 +111,7 @@ def _add_up(
         caveat=evidence.caveat,
         attenuation=attenuate_row(evidence, table, before, sign, a),
         recalibration=recalibrate_row(evidence, table, sign),
-        backend=evidence.backend,
+        backend=table.backend or evidence.backend,
         names=dict(zip(classes, evidence.class_names, strict=True)) if evidence.class_texts else {},
         outcome=evidence.outcomes[a] if evidence.outcomes else "",
         units=evidence.units if a else evidence.units.turned,

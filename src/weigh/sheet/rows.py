@@ -61,8 +61,9 @@ def reasons(model: Any, X: Any, n: int = 3, pos_label: Any = None, only: str | N
     Returns
     -------
     table
-        Columns reason_1, weight_1, ... in the dataframe library of the training table. Null and
-        zero where fewer features have a weight. For a scorecard: reason_1, cost_1, ...
+        Columns reason_1, weight_1, ... in the dataframe library of the rows; for dicts and arrays,
+        of the training table. Null and zero where fewer features have a weight. For a scorecard:
+        reason_1, cost_1, ...
 
     Examples
     --------
@@ -75,8 +76,9 @@ def reasons(model: Any, X: Any, n: int = 3, pos_label: Any = None, only: str | N
     """
     if not isinstance(n, int | np.integer) or n < 1:
         raise ValueError(f"n must be a whole number of at least 1, got {n!r}")
-    found = reason_columns(model, model._read(X), int(n), pos_label, only)
-    return build(found, model.evidence_.backend)
+    table = model._read(X)
+    found = reason_columns(model, table, int(n), pos_label, only)
+    return build(found, table.backend or model.evidence_.backend)
 
 
 def reason_columns(
