@@ -239,6 +239,20 @@ def test_a_challenge_of_a_number_and_classes_is_refused():
             weigh.challenge(*pair, train, "y")
 
 
+@pytest.mark.parametrize("pos_label", ["bad", "good"])
+def test_a_score_is_refused_with_the_probability_that_divides_the_rows_there(pos_label):
+    rng = np.random.default_rng(0)
+    X = [{"a": a, "b": b} for a, b in zip(rng.choice([*"xyz"], 300), rng.choice([*"pq"], 300))]
+    y = np.where(rng.random(300) < [0.2 + 0.5 * (row["a"] == "x") for row in X], "good", "bad")
+    card = weigh.Scorecard(weigh.EvidenceNB().fit(X, y), pos_label="good")
+    score = int(np.median(card.score(X)))
+    with pytest.raises(ValueError, match=f"a score of .* {score} is a probability") as raised:
+        weigh.challenge(card, card, X, y, cut_off=score, pos_label=pos_label)
+    p = float(str(raised.value).rsplit(" ", 1)[1])
+    above = card.predict_proba(X)[:, [*card.classes_].index(pos_label)] > p
+    assert (above == ((card.score(X) >= score) == (pos_label == "good"))).all()
+
+
 @pytest.mark.parametrize("given", [{"cut_off": 0.5}, {"pos_label": 1}])
 def test_a_challenge_of_numbers_has_no_classes(given):
     train = draw_amounts()

@@ -292,6 +292,26 @@ def test_a_cut_off_or_adverse_class_that_makes_no_sense_is_refused(given):
         weigh.calculator(model, **given)
 
 
+@pytest.mark.parametrize("odd", [0.5, "600", True, float("inf")])
+def test_the_cut_off_of_a_scorecard_is_a_score(odd):
+    card = weigh.Scorecard(weigh.EvidenceNB().fit(mixed(), "y"))
+    assert '"score": 520.0' in weigh.calculator(card, cut_off=520).replace('":', '": ')
+    with pytest.raises(ParameterError, match="must be a score for a scorecard, such as 600"):
+        weigh.calculator(card, cut_off=odd)
+
+
+@pytest.mark.system
+@pytest.mark.parametrize("pos_label", ["class 0", "class 1"])
+def test_a_case_is_approved_from_the_cut_off_score_on(pos_label, browser, tmp_path):
+    card = weigh.Scorecard(weigh.EvidenceNB(special_values=CODES).fit(mixed(), "y"))
+    score = int(card.score([{"colour": "red"}])[0])
+    for cut_off, told in ((score, "Approve. Score at or above"), (score + 1, "Refer. Score below")):
+        asked = {"cut_off": cut_off, "decisions": ("Approve", "Refer"), "pos_label": pos_label}
+        weigh.calculator(card, path=tmp_path / "page.html", **asked)
+        browser.open(tmp_path / "page.html", "#colour=red")
+        assert shown(browser, "decision") == f"{told} the cut-off of {cut_off}."
+
+
 def test_a_class_that_the_model_has_not_is_refused(tmp_path):
     model = weigh.EvidenceNB().fit(weigh.datasets.titanic(), "Survived")
     with pytest.raises(

@@ -168,9 +168,9 @@ def _score_tables(
 @options.target
 @click.option(
     "--cut-off",
-    type=click.FloatRange(0, 1),
+    type=float,
     metavar="P",
-    help="Probability above which a row counts as positive (default: 0.5).",
+    help="Probability above which a row counts as positive, also for scorecards (default: 0.5).",
 )
 @options.pos_label
 @options.weight

@@ -38,8 +38,12 @@ from weigh.cli.training import read_exposure
 @options.pos_label
 @options.adverse
 @options.labels
-@options.share(
-    "--cut-off", metavar="P", help="Probability above which the page shows the decision ABOVE."
+@click.option(
+    "--cut-off",
+    type=float,
+    metavar="P|SCORE",
+    help="Probability above which the page shows the decision ABOVE, or lowest approved score of a "
+    "scorecard.",
 )
 @click.option(
     "--decision",

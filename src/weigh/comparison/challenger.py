@@ -10,6 +10,7 @@ import numpy as np
 
 from weigh.bins import label
 from weigh.comparison.differences import BITS, Difference, Paired, paired
+from weigh.errors import Parameter, ParameterError
 from weigh.evaluation.estimates import Estimated, name_loss, shared_power
 from weigh.evaluation.findings import find_training_rows
 from weigh.evaluation.numbers import (
@@ -296,7 +297,8 @@ def challenge(
     X, y : table, and array or str
         Rows that neither was fitted on, and their classes or numbers, or the name of their column.
     cut_off : float, optional
-        Cut-off of the probability of the positive class. Default: 0.5. Not for regressors.
+        Cut-off of the probability of the positive class, also for scorecards, whose scales may
+        differ. Default: 0.5. Not for regressors.
     sample_weight : array or str, optional
         Row weights, or the name of their column.
     pos_label : label, optional
@@ -342,8 +344,8 @@ def challenge_each(
         refuse_class_options({"cut_off": cut_off, "pos_label": pos_label})
         return challenge_numbers(models, tables, y, sample_weight, exposure)
     refuse_exposure(exposure)
-    cut_off = 0.5 if cut_off is None else read_threshold(cut_off)
     asked = _ask(models, pos_label)
+    cut_off = 0.5 if cut_off is None else _read_cut_off(models, asked, cut_off)
     found = [
         predict_rows(model, X, y, sample_weight, pos_label=asked)
         for model, X in zip(models, tables, strict=True)
@@ -351,6 +353,24 @@ def challenge_each(
     met = [find_training_rows(model, X) for model, X in zip(models, tables, strict=True)]
     names = [type(model).__name__ for model in models]
     return _compare(names, found, met, asked, cut_off)
+
+
+def _read_cut_off(models: tuple[Any, Any], pos_label: Value, cut_off: Any) -> float:
+    """Read a probability; a score is refused with the probability that it stands for."""
+    found = read_threshold(cut_off)
+    if 0 <= found <= 1:
+        return found
+    cards = [model for model in models if hasattr(model, "probability")]
+    told = f"; {_tell_score(cards[0], pos_label, found)}" if cards else ""
+    wants = f" must be a probability from 0 to 1{told}"
+    raise ParameterError(Parameter("cut_off", cut_off), wants)
+
+
+def _tell_score(card: Any, pos_label: Value, score: float) -> str:
+    """The probability that a cut-off of a scorecard stands for: scores are whole numbers."""
+    share, good = float(card.probability(score - 0.5)), pos_label != card.adverse
+    side, p = ("at least", share) if good else ("below", 1 - share)
+    return f"a score of {side} {score:g} is a probability of {label(pos_label)} above {p:.6g}"
 
 
 def _estimate_numbers(models: tuple[Any, Any]) -> bool:

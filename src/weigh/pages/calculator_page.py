@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import replace
+from math import isfinite
 from typing import Any
 
 from scipy.special import ndtri
@@ -65,10 +66,11 @@ def calculator(
         As in `report`: the class shown in red, and your names. The address of a case uses the
         model's own names.
     cut_off : float, optional
-        Cut-off for the probability of the positive class, between 0 and 1. The page says whether a
-        case is above.
+        Cut-off for the probability of the positive class, between 0 and 1, or for a scorecard the
+        lowest score that is approved. The page says whether a case is above, or reaches the score.
     decisions : pair of str, optional
-        Decisions for a case above the cut-off, and for any other: `("Refer to the clinic", "See
+        Decisions for a case above the cut-off (of a scorecard: at or above), and for any other:
+        `("Refer to the clinic", "See
         again in a year")`.
     title : str, optional
         Heading of the page.
@@ -225,8 +227,25 @@ def _read_decision(subject: Subject, cut_off: Any, decisions: Any) -> dict[str, 
         if decisions is not None:
             raise ParameterError(Parameter("decisions"), " need ", Parameter("cut_off"))
         return None
+    limit = _read_cut_off(subject, cut_off)
+    if decisions is not None and (isinstance(decisions, str) or len([*decisions]) != 2):
+        raise ParameterError(
+            Parameter("decisions"), " must be two texts: above the cut-off, and otherwise"
+        )
+    above, below = decisions or ("", "")  # the page names the side of the cut-off anyway
+    return limit | {"of": subject.of, "texts": [*map(printable, (above, below))]}
+
+
+def _read_cut_off(subject: Subject, cut_off: Any) -> dict[str, float]:
+    """The least score of a scorecard, or the probability above which a case is."""
     number = isinstance(cut_off, int | float) and not isinstance(cut_off, bool)
-    if not number or not 0 < cut_off < 1:
+    within = number and 0 < cut_off < 1
+    if subject.evidence.units.are_points:
+        if within or not number or not isfinite(cut_off):
+            wants = " must be a score for a scorecard, such as 600: the lowest that is approved"
+            raise ParameterError(Parameter("cut_off", cut_off), wants)
+        return {"score": float(cut_off)}
+    if not within:
         raise ParameterError(
             Parameter("cut_off", cut_off), " must be a probability between 0 and 1"
         )
@@ -234,12 +253,7 @@ def _read_decision(subject: Subject, cut_off: Any, decisions: Any) -> dict[str, 
         raise ParameterError(
             Parameter("cut_off"), " is of one class: name it with ", Parameter("pos_label")
         )
-    if decisions is not None and (isinstance(decisions, str) or len([*decisions]) != 2):
-        raise ParameterError(
-            Parameter("decisions"), " must be two texts: above the cut-off, and otherwise"
-        )
-    above, below = decisions or ("", "")  # the page names the side of the cut-off anyway
-    return {"at": float(cut_off), "of": subject.of, "texts": [*map(printable, (above, below))]}
+    return {"at": float(cut_off)}
 
 
 def _title(subject: Subject) -> str:

@@ -128,9 +128,13 @@ function sheetView(model) {
     const { decide } = model;
     byId("decision").hidden = !decide || !sheet.answered; // an empty form is no case to decide
     if (!decide) return;
-    const above = sheet.probabilities[decide.of] > decide.at;
-    const side = above ? "Above" : "Not above";
-    const told = `${side} the cut-off of ${percent(decide.at)}`;
+    const scored = decide.score !== undefined; // of a scorecard: the lowest score that is approved
+    const above = scored
+      ? readTotal(sheet.total) >= decide.score
+      : sheet.probabilities[decide.of] > decide.at;
+    const told = scored
+      ? `Score ${above ? "at or above" : "below"} the cut-off of ${decide.score}`
+      : `${above ? "Above" : "Not above"} the cut-off of ${percent(decide.at)}`;
     byId("decision").textContent = [decide.texts[above ? 0 : 1], told].filter(Boolean).map((text) => `${text}.`).join(" ");
     byId("decision").className = above ? "above" : "";
   }
