@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 from tests.serving import ask
@@ -153,6 +154,28 @@ def test_the_report_of_a_card_prints_profit_and_approval_by_group_where_asked(ca
     shares = [f"{group.ratio:.2f}" for group in card.impact(PEOPLE, "Sex", 500).groups]
     for text in (*texts, *shares):
         assert html.escape(text) in page
+
+
+@pytest.mark.parametrize("pos_label", [None, 0, 1])
+def test_a_profit_leads_the_report_and_sets_the_costs_of_its_decisions(card, pos_label, tmp_path):
+    """An approved bad loses 300, a declined good forgoes 100: the cut-off for goods is 0.75."""
+    label = None if pos_label is None else card.classes_[pos_label]
+    p, costs = (0.25, (100, 300)) if pos_label == 0 else (0.75, (300, 100))
+    profit = {"good": 100, "bad": -300}
+    best = card.bands(PEOPLE, "Survived", profit=profit).best.words
+    page = weigh.report(card, PEOPLE, "Survived", profit=profit, pos_label=label)
+    decision = f"(a false positive costs {costs[0]}, a false negative {costs[1]})"
+    assert page.index(html.escape(best)) < page.index(decision)
+    assert f"Cut-off {p:g} for" in page
+    weigh.save(card, tmp_path / "card.json")
+    pq.write_table(PEOPLE, tmp_path / "people.parquet")
+    words = ["evaluate", tmp_path / "card.json", tmp_path / "people.parquet", "--target"]
+    words += ["Survived", "--profit", "100", "-300"]
+    words += [] if label is None else ["--pos-label", label]
+    done = CliRunner().invoke(main, [*map(str, words)], catch_exceptions=False)
+    text = " ".join(done.stdout.split())
+    assert text.startswith(best)
+    assert decision in text
 
 
 @pytest.mark.parametrize("asked", [{"profit": {"Yes": 1, "No": -1}}, {"cut_off": 500}])

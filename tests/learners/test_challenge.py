@@ -242,7 +242,7 @@ def test_a_challenge_of_a_number_and_classes_is_refused():
 @pytest.mark.parametrize("pos_label", ["bad", "good"])
 def test_a_score_is_refused_with_the_probability_that_divides_the_rows_there(pos_label):
     rng = np.random.default_rng(0)
-    X = [{"a": a, "b": b} for a, b in zip(rng.choice([*"xyz"], 300), rng.choice([*"pq"], 300))]
+    X = [{"a": a, "b": b} for a, b in rng.choice([*"xyz"], (300, 2))]
     y = np.where(rng.random(300) < [0.2 + 0.5 * (row["a"] == "x") for row in X], "good", "bad")
     card = weigh.Scorecard(weigh.EvidenceNB().fit(X, y), pos_label="good")
     score = int(np.median(card.score(X)))

@@ -296,7 +296,7 @@ def test_a_cut_off_or_adverse_class_that_makes_no_sense_is_refused(given):
 def test_the_cut_off_of_a_scorecard_is_a_score(odd):
     card = weigh.Scorecard(weigh.EvidenceNB().fit(mixed(), "y"))
     assert '"score": 520.0' in weigh.calculator(card, cut_off=520).replace('":', '": ')
-    with pytest.raises(ParameterError, match="must be a score for a scorecard, such as 600"):
+    with pytest.raises(ValueError, match="must be a score for a scorecard, such as 600"):
         weigh.calculator(card, cut_off=odd)
 
 

@@ -80,6 +80,7 @@ def evaluate(
     """
     import weigh
     from weigh.metrics.predicted import Question
+    from weigh.scorecard.bands import implied_costs
 
     fitted = read_any(model, times=True)
     _check_card_options(fitted, model, by, of_card)
@@ -100,6 +101,8 @@ def evaluate(
     Question.of_model(fitted)
     table, target = read_with_target(fitted, data, target)
     pos_label = tell_class(fitted, pos_label, cost)
+    if of_card["profit"] is not None and cost == (1.0, 1.0):
+        cost = implied_costs(fitted, _name_amounts(of_card["profit"]), pos_label)
     found = weigh.evaluate(
         fitted,
         table,
@@ -128,8 +131,9 @@ def _check_card_options(fitted: Any, path: str, by: str | None, asked: dict[str,
 def _print_card(found: Any, tables: dict[str, Any], as_json: bool) -> None:
     """Print the measures of a scorecard and its tables of scores."""
     if not as_json:
+        best = tables["bands"].best
         texts = [part.to_text(terminal_width()) for part in (found, *tables.values())]
-        click.echo("\n\n".join(texts))
+        click.echo("\n\n".join([*([] if best is None else [best.words]), *texts]))
         return
     from weigh.scoring import json_rows
 
@@ -137,6 +141,10 @@ def _print_card(found: Any, tables: dict[str, Any], as_json: bool) -> None:
     best = tables["bands"].best
     told = found.to_dict() | rows | ({} if best is None else {"profit": asdict(best)})
     click.echo(json.dumps(told, ensure_ascii=False, allow_nan=False))
+
+
+def _name_amounts(profit: tuple[float, float]) -> dict[str, float]:
+    return dict(zip(("good", "bad"), profit, strict=True))
 
 
 def _score_tables(
@@ -148,7 +156,7 @@ def _score_tables(
     from weigh.frames import write_file
     from weigh.writing import make_folder
 
-    profit = asked["profit"] and dict(zip(("good", "bad"), asked["profit"], strict=True))
+    profit = asked["profit"] and _name_amounts(asked["profit"])
     bands = card.bands(table, target, sample_weight=weight, profit=profit)
     parts = {"bands": bands, "gains": bands.gains}
     if asked["cut_off"] is not None:

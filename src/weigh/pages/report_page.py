@@ -39,6 +39,7 @@ from weigh.pages.numbers import (
 from weigh.pages.quality import Example, choose_examples, groups, quality, thresholds
 from weigh.pages.summary import caveats, key_measures, lead, name_evaluation, rank_tables, reversals
 from weigh.pages.weights import weight_cards
+from weigh.scorecard.bands import implied_costs
 from weigh.sheet import notes_of, sides_of, summary_lines
 from weigh.store import tell_parameters
 from weigh.writing import write_text
@@ -118,6 +119,8 @@ def report(
     if pos_label is None and evaluation is None and subject.card is not None:
         pos_label = subject.card.pos_label
     of_card = _read_card_options(subject, by, evaluation, profit=profit, cut_off=cut_off)
+    if profit is not None and np.array_equal(costs, (1.0, 1.0)):
+        costs = implied_costs(subject.card, profit, pos_label)
     asked = {"sample_weight": sample_weight, "by": by, "pos_label": pos_label}
     asked |= {} if exposure is None else {"exposure": exposure}
     if evaluation is None:
@@ -249,13 +252,18 @@ def _page(subject: Subject, judged: _Judged, title: str | None) -> str:
     )
 
 
+def _tell_profit(tables: Sequence[Any]) -> list[str]:
+    """The sentence of the most profitable cut-off, where a scorecard's tables have one."""
+    return [tables[0].best.words] if tables and tables[0].best is not None else []
+
+
 def _of_classes(subject: Subject, found: Evaluation, judged: _Judged) -> dict[str, Any]:
     """The parts of a page for probabilities."""
     return {
         "heading": _title(subject, found),
         "lead": lead(subject, found),
         "measures": key_measures(found),
-        "findings": found.findings,
+        "findings": (*_tell_profit(judged.printed), *found.findings),
         "means": _means(subject),
         "unit": "Weights in nats, not times 100.",
         "quality": quality(found, judged.predicted),

@@ -169,6 +169,17 @@ def read_amounts(given: Any, good: Value, bad: Value) -> tuple[float, float]:
     )
 
 
+def implied_costs(card: Scorecard, profit: Any, pos_label: Value = None) -> tuple[float, float]:
+    """The costs of a false positive and of a false negative that a profit implies, else 1 and 1.
+
+    To approve a bad case loses its amount, and to decline a good one forgoes its amount.
+    """
+    good, bad = (0.0, 0.0) if profit is None else read_amounts(profit, card.pos_label, card.adverse)
+    if good <= 0 or bad >= 0:
+        return 1.0, 1.0
+    return (good, -bad) if pos_label == card.adverse else (-bad, good)
+
+
 def find_profit(amounts: tuple[float, float], scores: Scores, rows: Floats, bads: Floats) -> Profit:
     """The best cut-off among distinct scores, the highest first, from their rows and bads."""
     good, bad = amounts
