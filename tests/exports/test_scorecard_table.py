@@ -70,6 +70,19 @@ def test_a_loaded_card_and_model_give_tables_of_the_library_of_the_rows(tmp_path
     assert {type(table) for table in made} == {pd.DataFrame}
 
 
+def test_a_narrow_card_leaves_columns_out_and_breaks_no_number(card):
+    found = card.to_frame("pandas")
+    for width in (60, 75, 120):
+        text = card.view().to_text(width)
+        assert max(map(len, text.splitlines())) <= width
+        cells = [line.split() for line in text.splitlines()]
+        seen = found[found["rows"] > 0]
+        for points, rate in zip(seen["points"], seen["bad_rate"], strict=True):
+            assert any(c and c[-1] == str(points) and f"{100 * rate:.1f}%" in c for c in cells)
+    assert "Left out at this width: Share, IV" in card.view().to_text(60)
+    assert "Left out" not in text
+
+
 def test_no_feature_has_more_levels_than_asked_for_beside_missing(card):
     for table in card.evidence:
         assert sum(label != "missing" for label in table.labels) <= 5

@@ -230,6 +230,18 @@ class Grid:
     foot: tuple[tuple[Cell, ...], ...] = ()
     n_names: int = 1  # leading columns of text, which are left-aligned
     folded: bool | None = None  # None: cannot be folded
+    spare: tuple[str, ...] = ()  # headings that narrow text leaves out, in this order
+
+    def fit(self, width: int) -> tuple[Any, tuple[str, ...]]:
+        """The table as text without bars, and the headings that are left out to fit the width."""
+        head, rows = self.without_bars()
+        for n in range(len(self.spare) + 1):
+            keep = [j for j, name in enumerate(head) if name not in self.spare[:n]]
+            cells = [tuple(row[j] for j in keep if j < len(row)) for row in rows]
+            table = lay_out([head[j] for j in keep], cells, range(self.n_names))
+            if natural_width(table) <= width:
+                break
+        return table, self.spare[:n]
 
     def without_bars(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Headings and cells of the columns without bars; the foot comes last."""
@@ -253,8 +265,10 @@ class View:
         """Plain text, at most `width` characters wide, without bars."""
         parts: list[Any] = []
         for grid in self.grids:
-            head, rows = grid.without_bars()
-            parts += [*filter(None, [grid.title]), lay_out(head, rows, range(grid.n_names))]
+            table, left_out = grid.fit(width)
+            parts += [*filter(None, [grid.title]), table]
+            if left_out:
+                parts.append(f"Left out at this width: {', '.join(left_out)}.")
         return to_plain(self.title, *self.lead, *parts, *self.notes, width=width)
 
     def to_html(self) -> str:

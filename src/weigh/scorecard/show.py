@@ -122,6 +122,9 @@ def notes(card: Scorecard) -> list[str]:
 
 HEAD = ("Feature", "Level", "Rows", "Share", "Bads", "Bad rate", "WoE", "IV", "Points", "")
 
+SPARE = ("Share", "IV", "Bads", "Rows")
+"""Columns that narrow text leaves out, in this order: the others say what they say, or more."""
+
 
 def view(card: Scorecard) -> View:
     """Every level with its counts and points, and a bar for the points."""
@@ -153,7 +156,7 @@ def view(card: Scorecard) -> View:
                 Bar(points / most),
             )
         )
-    grid = Grid(HEAD, tuple(rows), n_names=2)
+    grid = Grid(HEAD, tuple(rows), n_names=2, spare=SPARE)
     share = ("share of goods", "share of bads")
     ratio = "/".join(share if card.woe == "good" else share[::-1])
     explained = (
