@@ -83,6 +83,18 @@ def test_a_narrow_card_leaves_columns_out_and_breaks_no_number(card):
     assert "Left out" not in text
 
 
+def test_a_class_that_begins_with_a_dash_needs_no_equals_sign_and_a_card_scores_no_class(tmp_path):
+    """As scorecard.md and command-line.md say."""
+    rows = tmp_path / "rows.csv"
+    LOANS.replace({"status": {"bad": "-"}}).to_csv(rows, index=False)
+    made = ["scorecard", rows, "--target", "status", "--adverse", "-", "-o", tmp_path / "c.json"]
+    assert CliRunner().invoke(main, [*map(str, made)]).exit_code == 0
+    done = CliRunner().invoke(main, ["score", str(tmp_path / "c.json"), str(rows)])
+    good = next(label for label in LOANS["status"].unique() if label != "bad")
+    names = done.stdout.splitlines()[0].split(",")
+    assert names == ["score", "log_odds", "probability_-", f"probability_{good}"]
+
+
 def test_no_feature_has_more_levels_than_asked_for_beside_missing(card):
     for table in card.evidence:
         assert sum(label != "missing" for label in table.labels) <= 5
