@@ -83,6 +83,12 @@ def test_a_narrow_card_leaves_columns_out_and_breaks_no_number(card):
     assert "Left out" not in text
 
 
+def test_the_card_says_which_columns_have_no_effect(card):
+    assert "no effect" not in str(card)
+    constant = Scorecard.from_table(LOANS.assign(same=1.5), "status", adverse="bad", levels=5)
+    assert "same has no effect: every level has 0 points." in " ".join(str(constant).split())
+
+
 def test_a_class_that_begins_with_a_dash_needs_no_equals_sign_and_a_card_scores_no_class(tmp_path):
     """As scorecard.md and command-line.md say."""
     rows = tmp_path / "rows.csv"

@@ -110,9 +110,14 @@ def notes(card: Scorecard) -> list[str]:
     against = [table.shown for table in find_reversed(card.evidence)]
     if against:
         found.append(
-            f"Points run against the WoE of {', '.join(against)}: the effect reverses once the "
-            "other features are included. Check for correlated features."
+            f"Points run against the WoE of {', '.join(against)} as a whole (correlation over the "
+            "training rows below -0.5): the effect reverses once the other features are included. "
+            "Check for correlated features. Single levels of other features may differ from their "
+            "WoE, too."
         )
+    if idle := [t.shown for t in card.evidence if not any(card.points[t.name])]:
+        verb = "has" if len(idle) == 1 else "have"
+        found.append(f"{', '.join(idle)} {verb} no effect: every level has 0 points.")
     for edit in card.edits:
         told = (edit.why, edit.who, edit.when[:10])
         why = f" ({', '.join(filter(None, told))})" if any(told) else ""
