@@ -1,6 +1,7 @@
 """Cards from tables: levels within a budget, the trade's columns, cut-off tables, the command."""
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -89,6 +90,32 @@ def test_the_card_says_which_columns_have_no_effect(card):
     assert "same has no effect: every level has 0 points." in " ".join(str(constant).split())
 
 
+def test_a_letter_words_changes_with_labels_and_whole_numbers_and_all_that_it_names_suffice():
+    """'12 or more' is said only where every such number reaches the cut-off."""
+    rng = np.random.default_rng(5)
+    n = rng.integers(0, 30, 600).astype(float)
+    town = rng.choice([*"ab"], 600)
+    risk = np.select([n > 24, (n > 10) & (n < 20)], [0.02, 0.3], 0.8) - 0.2 * (town == "a")
+    y = np.where(rng.random(600) < risk, "bad", "good")
+    rows = pd.DataFrame({"n": n, "town": town})
+    card = Scorecard(weigh.EvidenceNB(bins={"n": [5, 10, 19, 24]}).fit(rows, y), pos_label="good")
+    names = {"columns": {"n": "Years", "town": "Region"}, "levels": {"town": {"a": "North"}}}
+    case, seen = {"n": 3.0, "town": "b"}, set()
+    for cut_off in range(int(card.score([case])[0]) + 1, int(card.score(rows).max()) + 1):
+        for text in card.letter(case, cut_off, may_change=["n", "town"], labels=names).changes:
+            found = re.fullmatch(
+                r"(?:Years: (\d+)( or more| to \d+)? in place of 3)?(?:, and )?"
+                r"(Region: North in place of b)?", text
+            )  # fmt: skip
+            low, more, moved = found.groups()
+            seen.add(more)
+            high = 99 if more == " or more" else int(more.split()[-1]) if more else int(low or 3)
+            tried = [{"n": float(v), "town": "a" if moved else "b"}
+                     for v in range(int(low or 3), high + 1)]  # fmt: skip
+            assert card.score(tried).min() >= cut_off
+    assert {" or more", " to 19"} <= seen
+
+
 def test_a_class_that_begins_with_a_dash_needs_no_equals_sign_and_a_card_scores_no_class(tmp_path):
     """As scorecard.md and command-line.md say."""
     rows = tmp_path / "rows.csv"
@@ -97,7 +124,7 @@ def test_a_class_that_begins_with_a_dash_needs_no_equals_sign_and_a_card_scores_
     assert CliRunner().invoke(main, [*map(str, made)]).exit_code == 0
     done = CliRunner().invoke(main, ["score", str(tmp_path / "c.json"), str(rows)])
     good = next(label for label in LOANS["status"].unique() if label != "bad")
-    names = done.stdout.splitlines()[0].split(",")
+    names = done.stdout.splitlines()[0].replace('"', "").split(",")
     assert names == ["score", "log_odds", "probability_-", f"probability_{good}"]
 
 
@@ -200,7 +227,7 @@ def test_features_whose_effect_reverses_are_the_same_in_the_card_and_its_report(
     card = Scorecard.from_table(table, "status", adverse="bad")
     assert [t.name for t in find_reversed(card.evidence)] == ["b"]
     assert [t.name for t in find_reversed(card.evidence_)] == ["b"]
-    assert "WoE of b:" in str(card)
+    assert "WoE of b as a whole" in str(card)
     page = weigh.report(card, table, "status")
     assert page.count("once the other features are included") == 3  # card, caveat, reversals
 

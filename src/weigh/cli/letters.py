@@ -13,6 +13,7 @@ from weigh.cli.data import (
     is_card,
     keep_apart,
     read_any,
+    read_labels,
     read_like,
     take_row,
 )
@@ -89,6 +90,7 @@ def levers(
 @options.count("--reasons", least=1, default=4, help="Number of reasons.")
 @may_change_option
 @texts_option
+@options.labels
 @click.option("-o", "--output", default="-", metavar="FILE", help="Text, or HTML (.html).")
 def letter(
     card: str,
@@ -98,20 +100,22 @@ def letter(
     reasons: int,
     may_change: tuple[str, ...],
     texts: str | None,
+    labels: str | None,
     output: str,
 ) -> None:
     """Write an adverse-action letter with the main reasons.
 
     It is for an applicant whose score is below a cut-off.
 
-    With --may-change it lists the smallest changes that reach the cut-off. The file of --texts may
-    also hold the parts of the letter: sender, recipient, date, title and closing.
+    With --may-change it lists the smallest changes that reach the cut-off, with the names of
+    --labels. The file of --texts may also hold the parts of the letter: sender, recipient, date,
+    title and closing.
 
     Example: weigh letter card.json loans.csv --row 3 --cut-off 600 -o letter.html
     """
     from weigh.writing import write_text
 
-    keep_apart(output, card, data, *([] if texts is None else [texts]))
+    keep_apart(output, card, data, *filter(None, (texts, labels)))
     fitted = read_any(card)
     if not is_card(fitted):
         raise ValueError(
@@ -121,7 +125,8 @@ def letter(
     given = read_texts(texts, parts=True)
     worded = fitted.with_texts(given.pop("texts", None), given.pop("level_texts", None))
     case = take_row(read_like(fitted, data), row)
-    made = worded.letter(case, cut_off, n=reasons, may_change=changes, **given.pop("letter", {}))
+    asked = {"n": reasons, "may_change": changes, "labels": read_labels(labels)}
+    made = worded.letter(case, cut_off, **asked, **given.pop("letter", {}))
     if changes and not made.changes:
         names = ", ".join(map(repr, changes))
         say(f"note: no change of {names} reaches the cut-off, so the letter lists no changes")

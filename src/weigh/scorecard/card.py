@@ -243,7 +243,14 @@ class Scorecard(CardModel, Shown):
         return reasons.find_costs(self, self._match(table), n, "best").columns()
 
     def letter(
-        self, row: Any, cut_off: int, *, n: int = 4, may_change: Any = None, **texts: Any
+        self,
+        row: Any,
+        cut_off: int,
+        *,
+        n: int = 4,
+        may_change: Any = None,
+        labels: Any = None,
+        **texts: Any,
     ) -> Letter:
         """The letter to an applicant whose score is below a cut-off.
 
@@ -258,6 +265,8 @@ class Scorecard(CardModel, Shown):
         may_change : list or dict, optional
             Columns that the applicant can change, as in `levers`: the letter then lists the
             smallest changes that reach the cut-off.
+        labels : dict, optional
+            Your names of columns and levels for the list of changes, as in `report`.
         **texts
             `sender`, `recipient`, `date`, `title`, and `closing`, a tuple of paragraphs.
 
@@ -266,7 +275,7 @@ class Scorecard(CardModel, Shown):
         Letter
             With `to_text` and `to_html`.
         """
-        return write_letter(self, row, cut_off, n, may_change, **texts)
+        return write_letter(self, row, cut_off, n, may_change, labels, **texts)
 
     def with_texts(
         self,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from weigh import engine
-from weigh.bins import Feature, Interval, label
-from weigh.evidence import Evidence, FeatureTable
+from weigh.bins import WORDS, Feature, Interval, finder, label
+from weigh.evidence import Evidence, FeatureTable, with_labels
 from weigh.evidence.show import ROWS, summarise
 from weigh.frames import Floats, Integers, Table, as_rows, canonical, did_you_mean
 from weigh.layout import render
@@ -18,7 +18,7 @@ from weigh.parameters import is_count
 from weigh.sheet import Reasons
 
 if TYPE_CHECKING:
-    from weigh.recourse import Lever
+    from weigh.recourse import Change, Lever
     from weigh.scorecard.card import Scorecard
 
 
@@ -175,8 +175,8 @@ class Letter:
     @property
     def before_changes(self) -> str:
         """What the list of changes is."""
-        each = "any one of these changes" if len(self.changes) > 1 else "this change"
-        return f"With {each}, and everything else as it is, the score would reach {self.cut_off}:"
+        each = "any one of the following" if len(self.changes) > 1 else "the following"
+        return f"The score would reach {self.cut_off} with {each}, and everything else as it is:"
 
     def to_text(self) -> str:
         """The letter as plain text."""
@@ -203,6 +203,7 @@ def write_letter(
     cut_off: int,
     n: int,
     may_change: Any,
+    labels: Any = None,
     **texts: Any,
 ) -> Letter:
     """The letter about one row, which must be below the cut-off."""
@@ -222,12 +223,37 @@ def write_letter(
         score,
         int(cut_off),
         tuple(dict.fromkeys(filter(None, told))),
-        tuple(map(_tell, changes)),
+        tuple(_tell(card, with_labels(card.evidence, labels), lever) for lever in changes),
         **texts,
     )
 
 
-def _tell(lever: Lever) -> str:
-    """The changes of a lever in a sentence."""
-    parts = [f"{c.column}: {c.level} in place of {label(c.before)}" for c in lever.changes]
-    return "; ".join(parts)
+def _tell(card: Scorecard, named: Evidence, lever: Lever) -> str:
+    """The changes of a lever in a sentence, with the display names of `named`."""
+    return ", and ".join(_tell_change(card, named, change) for change in lever.changes)
+
+
+def _tell_change(card: Scorecard, named: Evidence, change: Change) -> str:
+    """One change: "Income: 596 or more in place of 0"."""
+    read_by = [t for t in named if change.column in {part.name for part in t.feature.sources}]
+    feature = read_by[0].feature
+    if len(read_by) > 1 or not isinstance(feature, Feature):
+        return f"{change.column}: {change.level} in place of {change.was}"
+    before, after = map(finder(feature), (change.before, change.after))
+    texts = (*feature.spelt(WORDS), change.was)
+    was = change.was if feature.is_numeric else texts[before]
+    reached = _spell_reached(feature, card.points[change.column], before, after)
+    return f"{feature.shown}: {reached} in place of {was}"
+
+
+def _spell_reached(feature: Feature, points: Sequence[int], before: int, after: int) -> str:
+    """A new level in words, with the bins beyond it if these have at least as many points."""
+    text, n = feature.spelt(WORDS)[after], feature.n_intervals
+    if not max(before, after) < n or text != feature.named(WORDS)[after]:
+        return text
+    rises = before < after
+    beyond = points[after:n] if rises else points[: after + 1]
+    if min(beyond) < points[after]:
+        return text
+    cut = (feature.cuts or ())[after - rises]
+    return replace(feature, cuts=(cut,)).named(WORDS)[rises]
