@@ -12,7 +12,7 @@ from weigh.metrics.numbers import plain
 from weigh.monitoring.checks import FEW, LEVELS, Check, FeatureDrift, worst
 from weigh.monitoring.labels import EventQuality, Moved, Quality
 from weigh.monitoring.numbers import NumberQuality
-from weigh.monitoring.show import MOST, tell_rule, to_view
+from weigh.monitoring.show import tell_rule, to_view
 
 TOO_EARLY = "No events can be expected yet: no row was observed until the model's first event."
 
@@ -201,10 +201,8 @@ class Drift(Shown):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The sentences below the tables: the number of features left out, and the levels."""
-        left = len(self.features) - MOST
-        more = f"... and {left} more feature{'s' * (left > 1)}, of less effect." if left > 0 else ""
-        return tuple(filter(None, (more, tell_rule(self))))
+        """The sentences below the tables: the meaning of columns and levels."""
+        return (tell_rule(self),)
 
     def reaches(self, level: str) -> bool:
         """Whether the drift reaches a level ("notice", "warning" or "alarm")."""

@@ -83,7 +83,9 @@ def _features(found: Drift) -> Grid:
         "Largest change of a share": lambda feature: feature.largest_change,
     }
     cells = tabulate(found.features[:MOST], {"Feature": lambda feature: feature.name} | columns)
-    return Grid(*cells, "Features, the largest effect on the total first")
+    n = len(found.features)
+    some = f" ({MOST} of {n}; the others have less effect)" if n > MOST else ""
+    return Grid(*cells, f"Features, the largest effect on the total first{some}")
 
 
 def _check_columns(index: str, check: Callable[[Any], Check]) -> dict[str, Callable[[Any], str]]:
