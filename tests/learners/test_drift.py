@@ -18,7 +18,8 @@ from weigh.cli import main
 from weigh.errors import ParameterError
 from weigh.frames import folders, read, scans, sources
 from weigh.metrics import population_stability_index
-from weigh.monitoring.checks import Check, compare_samples, compare_unseen, judge
+from weigh.monitoring.checks import LEVELS, Check, compare_samples, compare_unseen, judge
+from weigh.monitoring.series import _draw
 
 
 def draw(rng, n, *, town=(0.4, 0.3, 0.2, 0.08, 0.02), base=0.4, shift=0.0, effect=1.0):
@@ -698,6 +699,25 @@ def test_the_page_of_a_series_marks_every_check_at_every_time():
         for panel in panels
     ]
     assert page.panels == wanted
+
+
+def test_a_warning_is_above_its_line_and_what_is_above_and_grey_is_not_significant():
+    """The limits are those of a check: above its own chance, which is large for few rows."""
+    model, rng = fit(), np.random.default_rng(1)
+    sizes = {"few": (12, 0.0), "many": (500, 0.7), "more": (500, 1.4)}
+    months = {name: draw(rng, n, shift=shift)[0] for name, (n, shift) in sizes.items()}
+    found = weigh.drift_series(model, months)
+    levels = set()
+    for panel in weigh.DriftDisplay(found.drifts).panels:
+        drawn = _draw(panel, [*months], 10.0)
+        for k, check in enumerate(panel.checks):
+            y = drawn["marks"][k]["y"]  # downwards
+            passed = sum(y <= limit[2 * k][1] for limit in drawn["limits"])
+            significant = check.adjusted < 0.01
+            assert check.level == LEVELS[passed + 1] if passed and significant else True
+            assert passed >= LEVELS.index(check.level) - 1
+            levels.add((passed, check.level))
+    assert {(2, "alarm"), (2, "none")} <= levels
 
 
 @pytest.mark.parametrize("given", [{}, {"a": 1}])

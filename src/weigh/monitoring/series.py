@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -105,9 +105,9 @@ class DriftDisplay:
         n_columns = min(n_columns, len(panels))
         n_lines = -(-len(panels) // n_columns)
         figure, axes = _new_panels(n_lines, n_columns)
-        top = max(panel.worst[1] for panel in panels)
+        top = _highest(panels)
         for ax, panel in zip(axes, panels, strict=False):
-            self._draw(ax, panel, max(top, LIMITS[-1]))
+            self._draw(ax, panel, top)
         for ax in axes[len(panels) :]:
             ax.set_visible(False)
         _explain(figure)
@@ -121,7 +121,9 @@ class DriftDisplay:
         known = [(at, check) for at, check in enumerate(panel.checks) if check is not None]
         places = [at for at, _ in known]
         for limit in LIMITS[1:]:
-            ax.axhline(limit, color="#D0D0D0", linewidth=0.8, zorder=0)
+            heights = [c.chance + limit for _, c in known]
+            ends = np.subtract(places, 0.5), np.add(places, 0.5)
+            ax.hlines(heights, *ends, color="#D0D0D0", linewidth=0.8, zorder=0)
         ax.plot(places, [c.chance for _, c in known], color=TOTAL, linewidth=0.8, linestyle=":")
         ax.plot(places, [c.index for _, c in known], color=COLOURS["none"], linewidth=1.2)
         for at, check in known:
@@ -259,7 +261,7 @@ class SeriesView(View):
     def _body(self) -> Any:
         drifts = self.drifts or {}
         panels = list_panels(drifts, PANELS)
-        top = max([LIMITS[-1], *(panel.worst[1] for panel in panels)])
+        top = _highest(panels)
         drawn = [_draw(panel, [*drifts], top) for panel in panels]
         ticks = [(f"{limit:g}", _height(limit, top)) for limit in LIMITS[1:]]
         places = {
@@ -272,6 +274,12 @@ class SeriesView(View):
         return render("view.html", view=self) + render(
             "panels.html", panels=drawn, ticks=ticks, key=key, **places
         )
+
+
+def _highest(panels: Sequence[Panel]) -> float:
+    """The top of the scale: the largest index, and the limit of an alarm in every panel."""
+    known = [check for panel in panels for check in panel.checks if check is not None]
+    return max([LIMITS[-1], *(max(c.index, c.chance + LIMITS[-1]) for c in known)])
 
 
 def _draw(panel: Panel, names: list[str], top: float) -> dict[str, Any]:
@@ -287,6 +295,14 @@ def _draw(panel: Panel, names: list[str], top: float) -> dict[str, Any]:
         "told": "; ".join(f"{name} {check.index:.3g} ({check.level})" for _, name, check in known),
         "line": [(x, _height(check.index, top)) for x, _, check in known],
         "chance": [(x, _height(check.chance, top)) for x, _, check in known],
+        "limits": [
+            [
+                (x + side * step / 2, _height(check.chance + limit, top))
+                for x, _, check in known
+                for side in (-1, 1)
+            ]
+            for limit in LIMITS[1:]
+        ],
         "marks": [
             {"x": x, "y": _height(check.index, top), "level": check.level, "name": name,
              "colour": COLOURS[check.level]}
