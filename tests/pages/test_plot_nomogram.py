@@ -163,6 +163,18 @@ def test_what_is_no_level_is_named_by_what_it_stands_for():
     assert [scale.labels[scale.no_level] for scale in points.scales] == named
 
 
+def test_most_bins_of_a_numeric_feature_have_a_label_where_there_is_room():
+    rng = np.random.default_rng(1)
+    x = rng.uniform(0, 100, 4000)
+    y = rng.random(4000) < x / 100
+    fitted = EvidenceNB(bins={"x": [*range(10, 100, 10)], "z": [*range(5, 100, 5)]})
+    fitted.fit(pd.DataFrame({"x": x, "z": x + 0.5}), y)
+    display = NomogramDisplay.from_estimator(fitted)
+    texts = {text.get_text() for text in display.figure_.axes[0].texts}
+    for scale in display.points_.scales:
+        assert len(texts & {*scale.labels}) >= 0.75 * len(scale.labels)
+
+
 def test_every_scale_has_a_place_for_an_answer_that_is_not_known():
     """Also a number with missing values, and a category with missing and other values."""
     rng = np.random.default_rng(3)

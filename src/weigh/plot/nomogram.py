@@ -13,10 +13,10 @@ from weigh.parameters import is_count
 from weigh.plot.axes import Display, inches, width_of
 from weigh.plot.scales import (
     ASTRAY,
+    FEW,
     GAP,
     LARGE,
     LONGEST,
-    MOST_NAMED,
     Points,
     Rows,
     Scale,
@@ -224,7 +224,7 @@ def _draw_scale(rows: Rows, place: int, scale: Scale) -> None:
     tried = tried[scale.named[tried] | ~near[tried]][:MOST_LABELS]
     told = np.zeros(len(points), dtype=bool)
     slots = rows.slots if scale.length >= LONG else rows.slots[:2]
-    max_offset = ASTRAY if len(points) > MOST_NAMED else 1.0  # few ticks: labels are clear anyway
+    max_offset = ASTRAY if len(points) > FEW else 1.0  # few ticks: labels are clear anyway
     for i, text in zip(tried, rows.cut([scale.labels[i] for i in tried]), strict=True):
         if not near[i]:
             rows.point_beyond(place, points[i], text)

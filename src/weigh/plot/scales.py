@@ -26,8 +26,10 @@ from weigh.plot.axes import (
 from weigh.plot.selection import Choice, Question
 from weigh.shapes import outline
 
-MOST_NAMED = 8
-"""Maximum number of bins with a label on the scale of a feature."""
+MOST_NAMED, FEW = 24, 8
+"""Maximum number of bins with a label on the scale of a feature, where they fit; a number of levels
+with clear labels also at a distance from their ticks.
+"""
 
 
 @dataclass(frozen=True, eq=False)
