@@ -239,7 +239,10 @@ class Grid:
             keep = [j for j, name in enumerate(head) if name not in self.spare[:n]]
             cells = [tuple(row[j] for j in keep if j < len(row)) for row in rows]
             table = lay_out([head[j] for j in keep], cells, range(self.n_names))
-            if natural_width(table) <= width:
+            widths = [max(len(row[j]) for row in (head, *rows) if j < len(row)) for j in keep]
+            numbers = max(widths[self.n_names :], default=0)
+            folded = sum(max(own - numbers, 0) for own in widths[: self.n_names])  # names, first
+            if natural_width(table) - folded <= width:
                 break
         return table, self.spare[:n]
 
