@@ -248,11 +248,6 @@ def tell_missing(ours: dict[str, Measured]) -> str:
     if not lacks:
         return "EBM has all folds of all sets."
     return f"EBM lacks folds of {', '.join(lacks)}; (2 of 5) says how many it has."
-    found = {name: read_rival(name, RIVAL) for name in ours}
-    lacks = [name for name, ebm in found.items() if ebm is None or not ebm.run.all()]
-    if not lacks:
-        return "EBM has all folds of all sets."
-    return f'EBM has not all folds of {", ".join(lacks)}, where "(2 of 5)" says how many.'
 
 
 def tell_ratios(ratios: dict[str, list[float]]) -> list[str]:

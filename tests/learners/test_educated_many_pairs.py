@@ -5,9 +5,13 @@ from __future__ import annotations
 from itertools import combinations
 
 import numpy as np
+import pandas as pd
 import pytest
+from numpy.testing import assert_allclose
 
 import weigh
+from weigh.bins import Cross
+from weigh.editing.refit import Start
 from weigh.educated import regressor
 from weigh.educated.scales import log_marginal
 from weigh.educated.solve import PRECISE, find_weights
@@ -19,7 +23,8 @@ def make_rows(n, strength, seed):
     random = np.random.default_rng(seed)
     X = random.normal(size=(n, N_COLUMNS))
     both = sum(X[:, i] * X[:, j] * (-1) ** (i + j) for i, j in combinations(range(N_COLUMNS), 2))
-    return X, X.sum(axis=1) + strength * both + 0.5 * random.normal(size=n)
+    y = X.sum(axis=1) + strength * both + 0.5 * random.normal(size=n)
+    return pd.DataFrame(X, columns=[*"abcdef"]), y
 
 
 @pytest.fixture(scope="module")
@@ -64,3 +69,42 @@ def test_the_pairs_do_not_depend_on_the_unit_of_the_target(fitted):
     X, y = make_rows(400, 0.25, 0)
     other = weigh.EducatedRegressor().fit(X, 1024 * y)
     assert [p.columns for p in other.pairs_] == [p.columns for p in model.pairs_]
+
+
+WHY = {"why": "asked for", "who": "ada"}
+
+
+def find_pulls(model, X, y):
+    """The penalty matrix of each pair in a refit, by its name."""
+    pull = Start.of(model, weigh.edit(model, X, y)._fitted).pull()[0]
+    ends = np.cumsum([1, *(len(table.levels) for table in model.evidence_)])
+    spans = zip(model.evidence_, ends[:-1], ends[1:], strict=True)
+    return {t.name: pull[a:b, a:b] for t, a, b in spans if isinstance(t.feature, Cross)}
+
+
+def test_a_refit_has_the_prior_of_the_fit(fitted, tmp_path):
+    model, fit = fitted
+    X, y = make_rows(400, 0.25, 0)
+    weigh.save(model, tmp_path / "model.json")
+    blocks = [block for block in fit.search.state.problem.prior.blocks if block.of_pair]
+    scales = model.scales_[-N_PAIRS:]
+    for own in (model, weigh.load(tmp_path / "model.json")):
+        pulls = find_pulls(own, X, y)
+        assert len(pulls) == len(blocks) == N_PAIRS
+        for pull, block, scale in zip(pulls.values(), blocks, scales, strict=True):
+            assert_allclose(pull, scale * block.matrix, rtol=1e-9)
+
+
+def test_a_pair_added_by_hand_has_its_own_scale_in_the_next_edit_too(fitted, tmp_path):
+    model, _ = fitted
+    X, y = make_rows(400, 0.25, 0)
+    removed, *_ = (pair.columns for pair in model.pairs_)
+    first = weigh.edit(model, X, y).remove_pair(*removed, **WHY).add_pair(*removed, **WHY)
+    weigh.save(first.model, tmp_path / "model.json")
+    again = weigh.load(tmp_path / "model.json")
+    flags = dict(zip(again.evidence_.names, again.tied_, strict=True))
+    added = again.evidence_.names[-1]
+    assert sum(flags.values()) == N_PAIRS - 1
+    assert not flags[added]
+    before, after = find_pulls(first.model, X, y), find_pulls(again, X, y)
+    assert_allclose(after[added], before[added])

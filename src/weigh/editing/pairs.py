@@ -54,7 +54,8 @@ def _find_scales(evidence: Evidence, rows: ClassRows | NumberRows, start: Start)
         return found
     curvature, n_totals = _curvature_of(evidence, rows), len(found)
     jointly = evidence.link != "ovr" and n_totals > 1
-    known = [start.scales[name] for name in _pairs_before(evidence) if name in start.scales]
+    before = _pairs_before(evidence, start.tied)
+    known = [start.scales[name] for name in before if name in start.scales]
     for own in [slice(None)] if jointly else [slice(k, k + 1) for k in range(n_totals)]:
         scale = float(found[own][0])
         others = np.array([scales[own][0] for scales in known])
@@ -64,8 +65,11 @@ def _find_scales(evidence: Evidence, rows: ClassRows | NumberRows, start: Start)
     return found
 
 
-def _pairs_before(evidence: Evidence) -> list[str]:
-    return [table.name for table in evidence.tables[:-1] if isinstance(table.feature, Cross)]
+def _pairs_before(evidence: Evidence, tied: Collection[str]) -> list[str]:
+    """The pairs before the last table, one for each scale."""
+    names = [table.name for table in evidence.tables[:-1] if isinstance(table.feature, Cross)]
+    shared = [name for name in names if name in tied]
+    return [name for name in names if name not in shared[1:]]
 
 
 def _curvature_of(evidence: Evidence, rows: ClassRows | NumberRows) -> Floats:

@@ -40,7 +40,8 @@ class Start:
 
     `scales` are the prior precisions of EducatedNB and of added pairs, by table, one per total.
     `signs` are the tables that must increase (1) or decrease (-1). `size` is the variance of a
-    gaussian target, the unit of the prior's variances.
+    gaussian target, the unit of the prior's variances. `tied` are the pairs of a regressor that
+    share one scale and a smooth prior.
     """
 
     given: Evidence
@@ -48,6 +49,7 @@ class Start:
     scales: Mapping[str, Floats]
     signs: Mapping[str, int]
     size: float = 1.0
+    tied: Collection[str] = ()
 
     @classmethod
     def of(cls, model: Any, rows: ClassRows | NumberRows) -> Self:
@@ -56,7 +58,7 @@ class Start:
         size = 1.0
         if isinstance(rows, NumberRows) and evidence.link == "identity":
             size = rows.variance or 1.0
-        return cls(evidence, evidence, _scales(model), _signs(model), size)
+        return cls(evidence, evidence, _scales(model), _signs(model), size, _tied(model))
 
     def changed(self, action: str, sample: Sample, given: Mapping[str, Any]) -> Self:
         """The start with the tables and levels after a change, and with its own weights."""
@@ -65,7 +67,9 @@ class Start:
         after, scales = ACTIONS[action](self.reshaped, sample, **given), self.scales
         added = {*after.names} - {*self.reshaped.names} if action == "add_pair" else ()
         first = np.full(len(after.prior_row), 1 / (PAIRS * self.size))
-        return replace(self, reshaped=after, scales={**scales, **dict.fromkeys(added, first)})
+        scales = {**scales, **dict.fromkeys(added, first)}
+        left = frozenset(self.tied) & {*after.names}  # a pair that comes back has its own scale
+        return replace(self, reshaped=after, scales=scales, tied=left)
 
     def scaled(self, name: str, scales: Floats) -> Self:
         """The start with other scales for a table."""
@@ -85,7 +89,7 @@ class Start:
             if scales is None:
                 found[:, places, places] = RIDGE
                 continue
-            blocks, centres = prior_of(table.feature, table.counts, start)
+            blocks, centres = prior_of(table.feature, table.counts, start, table.name in self.tied)
             prior = Prior(tuple(blocks), tuple(centres))
             later = [1 / (block.variance * self.size) for block in blocks[1:]]
             for k in range(n_totals if len(places) else 0):
@@ -109,6 +113,8 @@ class Start:
         if all(name in self.scales for name in self.given.names):
             scales = np.array([self.scales[name] for name in names]).T
             found["scales_"] = scales if self.reshaped.link == "ovr" else scales[0]
+        if self.tied:
+            found["tied_"] = np.array([name in self.tied for name in names])
         if self.signs:
             left = {name: sign for name, sign in self.signs.items() if name in names}
             found["monotonic_cst"] = left
@@ -129,6 +135,13 @@ def _scales(model: Any) -> dict[str, Floats]:
     n_totals = len(evidence.prior_row)
     every = np.broadcast_to(np.asarray(scales, dtype=np.float64), (n_totals, len(evidence)))
     return {table.name: every[:, j] for j, table in enumerate(evidence)}
+
+
+def _tied(model: Any) -> frozenset[str]:
+    flags, names = getattr(model, "tied_", None), model.evidence_.names
+    if flags is None or len(flags) != len(names):
+        return frozenset()
+    return frozenset(name for name, own in zip(names, flags, strict=True) if own)
 
 
 def _signs(model: Any) -> dict[str, int]:

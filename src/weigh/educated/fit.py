@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from weigh.bins import Cross
 from weigh.educated.covariance import Covariance
 from weigh.educated.design import Design, Target
 from weigh.educated.loo import HeldOut, leave_one_out, loosen
@@ -16,7 +17,7 @@ from weigh.educated.selection import select_pairs
 from weigh.educated.solve import FULL, PRECISE, Problem, State, find_weights, polish
 from weigh.educated.task import NO_PAIRS, Task, problem_of
 from weigh.educated.uncertainty import widen
-from weigh.frames import Floats
+from weigh.frames import Floats, Integers
 from weigh.newton.descent import Order
 from weigh.tally import Counts
 
@@ -36,6 +37,7 @@ class Fit:
     search: Search
     gradient: float  # remaining relative gradient
     state: State  # the end of the search for weights
+    tied: Integers  # whether a feature is one of the pairs that share one scale
     n_passes: int = 0
     gains: tuple[float, ...] = ()  # of the pairs, the last features, in bits a row
     loosening: float = 1.0  # divisor of the estimated scales
@@ -114,7 +116,8 @@ def _finish(task: Task, search: Search, state: State, held_out: HeldOut) -> Fit:
         covariance = (found if ties is None else found.tied(ties)).times(search.noise)
     scales = _by_feature(task, search.state.problem.prior, state.scales)
     left = state.relative_gradient
-    return Fit(task.counts, weights, covariance, scales, held_out, search, left, state)
+    shared = np.array([task.tied and isinstance(c.feature, Cross) for c in task.counts], dtype=bool)
+    return Fit(task.counts, weights, covariance, scales, held_out, search, left, state, shared)
 
 
 def _orders(task: Task, design: Design) -> list[Order]:

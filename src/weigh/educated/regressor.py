@@ -100,6 +100,8 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
         error.
     scales_ : ndarray
         One over the variance of the weights of each table.
+    tied_ : ndarray of bool
+        Whether a table is one of many weak pairs, which share one scale and a smooth prior.
     error_quantiles_ : ndarray
         Quantiles of the leave-one-out errors of the training rows, in standard deviations, which
         give the intervals. None for counts.
@@ -128,12 +130,14 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
     _default_bins = "fine"
     _extras = (
         "scales_",
+        "tied_",
         "dispersion_",
         "loo_deviance_",
         "error_quantiles_",
         "pair_gains_",
         "n_passes_",
     )
+    _later_extras = ("tied_",)
     smoothing: ClassVar[float] = 0.0
     no_classes: ClassVar[str] = "estimates numbers, not classes; EducatedNB takes classes"
 
@@ -248,6 +252,7 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
         self.dispersion_ = fit.search.noise * unit.noise
         self.loo_deviance_ = 2 * fit.held_out.mean * unit.noise
         self.scales_ = fit.scales / fit.search.noise / unit.scale**2
+        self.tied_ = fit.tied
         self.pair_gains_ = np.array(fit.gains) * np.log(2) / max(fit.held_out.mean, 1e-300)
         self.n_passes_ = n_passes
 

@@ -119,12 +119,12 @@ def unplain(value: Any, depth: int = 0) -> Any:
 
 
 def read_fitted(value: Any) -> Any:
-    """A fitted text, number or array of numbers, or nothing; counts stay whole."""
+    """A fitted text, number or array of numbers, or nothing; counts stay whole, flags flags."""
     found = unplain(value)
     if found is None or isinstance(found, str):
         return found
     array = np.array(found)
-    return array[()] if array.dtype.kind == "i" else array.astype(np.float64)[()]
+    return array[()] if array.dtype.kind in "bi" else array.astype(np.float64)[()]
 
 
 def read_classes(data: Mapping[str, Any]) -> np.ndarray[Any, Any]:
