@@ -1,5 +1,7 @@
 """Models changed by hand: `weigh.edit`."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -86,6 +88,41 @@ def test_every_change_is_recorded_replayed_to_the_same_bits_saved_and_exported(
 
 def contribution(model, X, name):
     return model.evidence_.contributions(X)[:, model.evidence_.names.index(name), 0]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("change", CHANGES)
+def test_an_edit_on_more_rows_than_the_fit_is_loaded_again(change, n_classes, tmp_path):
+    X, y = draw(n_classes=n_classes)
+    if change == "monotone" and n_classes > 2:
+        pytest.skip("only two classes have monotone tables")
+    bins = {"age": [30.0, 40.0, 50.0, 60.0], "noise": [0.0]}
+    model = weigh.EducatedNB(pairs=[("age", "town")], bins=bins).fit(X[:150], y[:150])
+    editor = weigh.edit(model, X, y)
+    if change == "set" and n_classes > 2:
+        editor.set("town", "a", [0.5, 0.0, -0.5], **WHY)
+    else:
+        CHANGES[change](editor, **WHY)
+    weigh.save(editor.model, tmp_path / "m.json")
+    again = weigh.load(tmp_path / "m.json").evidence_
+    for table in again:
+        assert_allclose(table.counts.sum(axis=0), again.class_counts)
+
+
+def test_an_added_pair_that_an_older_file_counts_in_rows_of_the_edit_is_loaded(editor, tmp_path):
+    path = tmp_path / "m.json"
+    weigh.save(editor.add_pair("age", "noise", **WHY).model, path)
+    data = json.loads(path.read_text())
+    del data["checksum"]
+    pair = next(own for own in data["evidence"]["features"] if own["name"] == "age & noise")
+    pair["counts"] = (7 * np.array(pair["counts"])).tolist()
+    path.write_text(json.dumps(data))
+    again = weigh.load(path).evidence_["age & noise"].counts
+    assert_allclose(again, 7 * editor.evidence["age & noise"].counts)
+    data["evidence"]["edits"] = []
+    path.write_text(json.dumps(data))
+    with pytest.raises(ValueError, match="'age & noise'"):
+        weigh.load(path)
 
 
 def test_each_change_does_what_it_says(fitted):

@@ -42,6 +42,7 @@ def add_pair(evidence: Evidence, sample: Sample, first: str, second: str) -> Evi
     """The evidence with a table of two features together, whose weights are still zero.
 
     A numeric feature keeps only the cut points of its own table that are nearest to the quartiles.
+    The rows of `sample` give the share of each class in a cell; the counts are in rows of the fit.
     """
     own = [evidence[name] for name in (first, second)]
     if first == second or not all(isinstance(table.feature, Feature) for table in own):
@@ -54,11 +55,17 @@ def add_pair(evidence: Evidence, sample: Sample, first: str, second: str) -> Evi
     width = len(cross.parts[1].levels) + 1
     known = (cells // width < len(cross.parts[0].levels)) & (cells % width < width - 1)
     made = cross.of_cells(np.unique(cells[known]))
-    counts = _count(made, sample)
+    counts = _count(made, sample) * _rows_of_fit(evidence, sample)
     weights = np.zeros((len(counts), own[0].by_class.shape[1]))
     return replace(
         evidence, tables=(*evidence.tables, FeatureTable(made, counts, weights)), covariance=None
     )
+
+
+def _rows_of_fit(evidence: Evidence, sample: Sample) -> Floats:
+    """The rows of the fit for each row of `sample`, by class."""
+    seen = np.bincount(sample.labels, sample.weights, len(sample.classes))
+    return evidence.class_counts / np.where(seen > 0, seen, 1.0)
 
 
 PARTS = 4
