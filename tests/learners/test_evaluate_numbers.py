@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import mean_absolute_error, mean_poisson_deviance, r2_score
 
@@ -320,3 +321,24 @@ def test_the_error_of_the_slope_is_that_of_regressions_without_each_row():
     assert error == pytest.approx(np.sqrt((inverse @ total @ inverse)[1, 1]))
     again = np.repeat(np.arange(40), twice.astype(int))
     assert slope_of(x, y, twice) == pytest.approx(slope_of(x[again], y[again], np.ones(47)))
+
+
+@pytest.mark.parametrize("mean", [1e-30, 0.0, 0.1, 1 / 3, 1e9])
+@pytest.mark.parametrize("power", [0.0, 1.0])
+def test_equal_estimates_have_no_slope(mean, power):
+    """Their weighted mean has a rounding error, which must not become a denominator."""
+    rng = np.random.default_rng(2)
+    numbers, weight = rng.gamma(2.0, size=100), rng.uniform(0.1, 3, 100)
+    for estimates in (np.full(100, mean), mean * (1 + 1e-15 * rng.normal(size=100))):
+        if mean > 0 or power == 0:
+            assert np.isnan(slope_of(estimates, numbers, weight, power)).all()
+    if mean > 0:
+        vary = mean * (1 + 1e-6 * rng.normal(size=100))
+        assert np.isfinite(slope_of(vary, numbers, weight, power)).all()
+
+
+def test_a_model_without_effects_has_no_verdict_on_its_slope():
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(60, 1)), rng.normal(size=60)
+    found = evaluate(DummyRegressor().fit(X, y), X, y, sample_weight=rng.uniform(0.1, 3, 60))
+    assert "Calibration slope not defined: equal predictions." in found.findings

@@ -18,6 +18,9 @@ from weigh.metrics.scored import Flags
 from weigh.newton.regression import Power, refuse_outside
 from weigh.parameters import is_number
 
+ROUNDING = 1e-12
+"""Estimates that differ relatively by no more than this are equal, apart from rounding."""
+
 
 @dataclass(frozen=True, eq=False)
 class Estimated:
@@ -112,15 +115,16 @@ def slope_of(
     """The slope of a weighted regression of the numbers on the estimates, and its HC3 error.
 
     With a log link (a `power` above 0) the estimates are first multiplied by the factor that
-    corrects their mean, which would affect the slope. HC3 allows for unequal noise: it uses the
-    residual of each row from a regression without it. The error is NaN for fewer than three rows.
+    corrects their mean, because a wrong mean would affect the slope. HC3 allows for unequal noise:
+    it uses the residual of each row from a regression without it. The error is NaN if the weights
+    sum to 2 or less; both are NaN for equal estimates.
     """
     total = float(weight.sum())
     if power > 0 and numbers @ weight > 0:
         estimates = estimates * (numbers @ weight / (estimates @ weight))
     centred = estimates - estimates @ weight / total
     square = float(centred**2 @ weight)
-    if not square > 0:
+    if np.ptp(estimates) <= ROUNDING * np.abs(estimates).max() or not square > 0:
         return NAN, NAN
     slope = float((centred * numbers) @ weight) / square
     if not total > 2:

@@ -109,7 +109,7 @@ class NumberEvaluation(Grouped):
             f"R2 {self.r2:.3f}. Mean absolute error {self.mae.spelled(self.spell)}.",
             f"Mean estimate{each} {self.spell(self.mean_estimate)}, mean observed{each} "
             f"{self.spell(self.mean_observed)}.",
-            tell_slope(self.slope, "the estimates vary too much", "the estimates vary too little"),
+            self._tell_slope(),
         ]
         if self.has_deviance():
             explained = share_of(self.deviance_explained)
@@ -119,6 +119,14 @@ class NumberEvaluation(Grouped):
             said.append(f"{percent(STATED)} intervals contain {value} of rows ({low} to {high}).")
         said += [self.exposure, self.note, self._tell_biased()]
         return [*filter(None, [tell_training_rows(self.training_rows), *said])]
+
+    def _tell_slope(self) -> str:
+        """A sentence on the calibration slope, or the reason why there is none."""
+        if not self.slope.is_known():
+            return "Calibration slope not defined: equal predictions."
+        return tell_slope(
+            self.slope, "the estimates vary too much", "the estimates vary too little"
+        )
 
     def _tell_biased(self) -> str:
         """A sentence about the groups whose mean estimate is biased, the largest group first."""

@@ -75,7 +75,7 @@ def number_measures(found: NumberEvaluation) -> list[tuple[str, str]]:
         ("Deviance explained", f"{found.deviance_explained:.1%}"),
         ("Mean observed", _number(found, found.mean_observed)),
         ("Mean estimate", _number(found, found.mean_estimate)),
-        ("Calibration slope (1 is right)", bounded(found.slope, 2)),
+        ("Calibration slope (1 is right)", bounded(found.slope, 2, why="equal predictions")),
     ]
     if found.covered.is_known():
         told.append(("Rows inside 90% intervals", f"{found.covered.value:.1%}"))
