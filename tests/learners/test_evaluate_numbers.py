@@ -342,3 +342,12 @@ def test_a_model_without_effects_has_no_verdict_on_its_slope():
     X, y = rng.normal(size=(60, 1)), rng.normal(size=60)
     found = evaluate(DummyRegressor().fit(X, y), X, y, sample_weight=rng.uniform(0.1, 3, 60))
     assert "Calibration slope not defined: equal predictions." in found.findings
+
+
+@pytest.mark.parametrize("weights_sum_to", [1.0, 2.0])
+def test_a_slope_without_an_interval_is_told(weights_sum_to):
+    """Weights count as copies of a row, so these are too few rows for an interval."""
+    X = np.arange(60.0)[:, None]
+    model = LinearRegression().fit(X, X[:, 0])
+    found = evaluate(model, X, 2 * X[:, 0], sample_weight=np.full(60, weights_sum_to / 60))
+    assert "Calibration slope 2.00: too few rows for an interval." in found.findings

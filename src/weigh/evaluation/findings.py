@@ -102,7 +102,7 @@ def _calibration(found: Evaluation, measures: Measures, of: str) -> list[str]:
     told = tell_slope(slope, "overconfident", "underconfident")
     if slope.high < 0:
         return [told]
-    lines = [f"{told}{mend}"] if told and not slope.holds(1) else []
+    lines = [f"{told}{mend}"] if slope.has_interval() and not slope.holds(1) else []
     if level.has_interval() and not level.holds(0):
         off = "high" if level.value < 0 else "low"
         lines.append(
@@ -115,11 +115,13 @@ def _calibration(found: Evaluation, measures: Measures, of: str) -> list[str]:
 def tell_slope(slope: Bounded, below: str, above: str) -> str:
     """A sentence on a calibration slope: what it means `below` or `above` 1, if that is sure.
 
-    Empty for a slope without an interval.
+    Empty for an unknown slope.
     """
-    if not slope.has_interval():
+    if not slope.is_known():
         return ""
-    if slope.high < 0:
+    if not slope.has_interval():
+        what = "too few rows for an interval"
+    elif slope.high < 0:
         what = "higher predictions go with lower observed values"
     elif not slope.holds(1):
         what = f"{below if slope.value < 1 else above} (1 is right)"
