@@ -178,6 +178,18 @@ def test_a_profit_leads_the_report_and_sets_the_costs_of_its_decisions(card, pos
     assert decision in text
 
 
+def test_costs_of_one_and_one_are_used_beside_a_profit(card, tmp_path):
+    """They equal the default, and are asked for."""
+    decision, profit = "(a false positive costs 1, a false negative 1)", {"good": 100, "bad": -300}
+    assert decision in weigh.report(card, PEOPLE, "Survived", profit=profit, costs=(1, 1))
+    weigh.save(card, tmp_path / "card.json")
+    pq.write_table(PEOPLE, tmp_path / "people.parquet")
+    words = ["evaluate", str(tmp_path / "card.json"), str(tmp_path / "people.parquet")]
+    words += ["--target", "Survived", "--profit", "100", "-300", "--cost", "1", "1"]
+    done = CliRunner().invoke(main, words, catch_exceptions=False)
+    assert decision in " ".join(done.stdout.split())
+
+
 @pytest.mark.parametrize("asked", [{"profit": {"Yes": 1, "No": -1}}, {"cut_off": 500}])
 def test_profit_and_cut_off_of_a_report_need_a_card_with_rows_and_groups(card, asked):
     (name,) = asked

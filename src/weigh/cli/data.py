@@ -333,12 +333,12 @@ def find_class(model: Any, text: str | None) -> Any:
     return classes.get(text, classes.get(text.lower(), text))
 
 
-def tell_class(model: Any, text: str | None, cost: tuple[float, float]) -> Any:
+def tell_class(model: Any, text: str | None, cost: tuple[float, float] | None) -> Any:
     """The positive class; if costs are given without it, print which class they refer to."""
     if not hasattr(model, "classes_"):
         return find_class(model, text)
     names = [label_text(label) for label in model.classes_.tolist()]
-    if text is None and cost != (1.0, 1.0):
+    if text is None and cost is not None:
         if len(names) > 2:
             raise ValueError(
                 f"--cost needs one class against the rest: --pos-label, one of {names}"

@@ -50,7 +50,7 @@ def evaluate(
     data: str,
     target: str | None,
     by: str | None,
-    cost: tuple[float, float],
+    cost: tuple[float, float] | None,
     train: str | None,
     pos_label: Any,
     weight: str | None,
@@ -93,7 +93,8 @@ def evaluate(
     if times is not None:
         raise click.UsageError(f"--times needs a survival model, and {model} is none")
     if hasattr(fitted, "no_classes"):
-        own |= {"by": by, "train": train, "pos_label": pos_label, "sample_weight": weight}
+        own |= {"by": by, "train": train, "costs": cost, "pos_label": pos_label}
+        own |= {"sample_weight": weight}
         table, target = read_with_target(fitted, data, target)
         found = weigh.evaluate(fitted, table, target, **own)
         print_found(found, as_json)
@@ -101,7 +102,7 @@ def evaluate(
     Question.of_model(fitted)
     table, target = read_with_target(fitted, data, target)
     pos_label = tell_class(fitted, pos_label, cost)
-    if of_card["profit"] is not None and cost == (1.0, 1.0):
+    if of_card["profit"] is not None and cost is None:
         cost = implied_costs(fitted, _name_amounts(of_card["profit"]), pos_label)
     found = weigh.evaluate(
         fitted,

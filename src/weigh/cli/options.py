@@ -184,9 +184,8 @@ cost = click.option(
     "--cost",
     nargs=2,
     type=float,
-    default=(1.0, 1.0),
     metavar="FP FN",
-    help="Cost of a false positive and of a false negative (default: 1 1).",
+    help="Cost of a false positive and of a false negative (default: as --profit implies, or 1 1).",
 )
 pos_label = click.option(
     "--pos-label",

@@ -111,7 +111,7 @@ def report(
     output: str,
     target: str | None,
     by: str | None,
-    cost: tuple[float, float],
+    cost: tuple[float, float] | None,
     pos_label: Any,
     adverse: str | None,
     labels: str | None,

@@ -45,9 +45,11 @@ class Options:
 
     @classmethod
     def read(cls, costs: Any, thresholds: Any, coverage: float) -> Options:
-        """Check the options; thresholds=None means the default thresholds."""
+        """Check the options; None means the default costs or thresholds."""
         check_coverage(coverage)
-        shown = Options().thresholds if thresholds is None else thresholds
+        usual = Options()
+        costs = usual.costs if costs is None else costs
+        shown = usual.thresholds if thresholds is None else thresholds
         try:
             pair = np.asarray(costs, dtype=np.float64)
             t = np.unique(np.atleast_1d(np.asarray(shown, dtype=np.float64)))

@@ -86,7 +86,7 @@ class Evaluation(Shown):
         sample_weight: Any = None,
         train: Any = None,
         by: Any = None,
-        costs: Any = (1.0, 1.0),
+        costs: Any = None,
         thresholds: Any = None,
         coverage: float = COVERAGE,
         labels: Any = None,
@@ -227,7 +227,7 @@ def evaluate(
     sample_weight: Any = None,
     train: Any = None,
     by: Any = None,
-    costs: Any = (1.0, 1.0),
+    costs: Any = None,
     thresholds: Any = None,
     coverage: float = COVERAGE,
     pos_label: Any = None,
@@ -265,9 +265,9 @@ def evaluate(
         Groups to evaluate: the name of a column of X, which need not be a feature, or the group of
         each row. A list of names such as ["sex", "race"] gives the combinations that occur. A
         numeric column with more than 20 distinct values is cut into five bins of about equal size.
-    costs : pair, default=(1, 1)
-        Costs of a false positive and of a false negative. The error rates of groups use the cut-off
-        cost_fp/(cost_fp + cost_fn); for 0.3 set (0.3, 0.7).
+    costs : pair, optional
+        Costs of a false positive and of a false negative. Default: 1 and 1. The error rates of
+        groups use the cut-off cost_fp/(cost_fp + cost_fn); for 0.3 set (0.3, 0.7).
     thresholds : array, optional
         Cut-offs to show. Default: 0.1, 0.2, ... 0.9.
     coverage : float, default=0.95
@@ -296,8 +296,7 @@ def evaluate(
     >>> round(found.validation.loss.value, 3), [group.name for group in found.groups]
     (0.746, ['1st', '2nd', '3rd', 'Crew'])
     """
-    of_classes = {"train": train, "thresholds": thresholds, "pos_label": pos_label}
-    of_classes["costs"] = None if costs == (1.0, 1.0) else costs
+    of_classes = {"train": train, "thresholds": thresholds, "pos_label": pos_label, "costs": costs}
     found: Evaluation | NumberEvaluation | SurvivalEvaluation
     if hasattr(model, "predict_survival"):
         from weigh.evaluation.survival import evaluate_survival  # imports the learner

@@ -56,7 +56,7 @@ def report(
     exposure: Any = None,
     train: Any = None,
     by: Any = None,
-    costs: Any = (1.0, 1.0),
+    costs: Any = None,
     pos_label: Any = None,
     adverse: Any = None,
     labels: Any = None,
@@ -95,7 +95,8 @@ def report(
         files, edits and rows.
     profit : dict, optional
         Scorecards only: profit of an approved case of each class, such as {"good": 100, "bad":
-        -900}. The cut-off table then has the profit.
+        -900}. The cut-off table then has the profit, and the costs are those that it implies unless
+        `costs` are given.
     cut_off : float, optional
         Scorecards only: the lowest score that is approved. The page then compares the approval
         rates of the groups of `by`.
@@ -119,7 +120,7 @@ def report(
     if pos_label is None and evaluation is None and subject.card is not None:
         pos_label = subject.card.pos_label
     of_card = _read_card_options(subject, by, evaluation, profit=profit, cut_off=cut_off)
-    if profit is not None and np.array_equal(costs, (1.0, 1.0)):
+    if profit is not None and costs is None:
         costs = implied_costs(subject.card, profit, pos_label)
     asked = {"sample_weight": sample_weight, "by": by, "pos_label": pos_label}
     asked |= {} if exposure is None else {"exposure": exposure}
@@ -127,8 +128,7 @@ def report(
         judged = _judge(subject, X, y, {"train": train, "costs": costs, **asked}, examples)
         judged = replace(judged, printed=_tables_of_card(subject, X, y, asked, **of_card))
     else:
-        other = None if np.array_equal(costs, (1.0, 1.0)) else costs
-        given = {"X": X, "y": y, "train": train, "costs": other, **asked}
+        given = {"X": X, "y": y, "train": train, "costs": costs, **asked}
         judged = _Judged(_check(evaluation, subject, given))
     page = _page(subject, judged, title)
     if path is None:
