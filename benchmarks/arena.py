@@ -2,8 +2,9 @@
 
 TabArena and similar contests ask for an estimator with a search space. Each configuration is fitted
 on all but one of eight folds, and hold-out predictions choose: the default, the best configuration
-(tuned), and a weighted mean of several (ensemble). The error is 1 - AUC for two classes, the log
-loss for more, and the RMSE for numbers. It needs WEIGH_DATA.
+(tuned), and a weighted mean of several (ensemble). The error is 1 - AUC for two classes and the log
+loss for more. The command runs sets with classes and needs WEIGH_DATA. `TunedEducated` also fits
+numbers (`fit(..., numbers=True)`), where the error is the RMSE.
 """
 
 from __future__ import annotations

@@ -61,7 +61,10 @@ class World:
 
 @dataclass(frozen=True)
 class Held:
-    """The share of new rows whose intervals hold the truth, and the mean error of log odds."""
+    """Shares of intervals of new rows and of weights that hold the truth; mean standard error.
+
+    The error is that of the log odds of new rows.
+    """
 
     total: float
     weight: float
@@ -133,7 +136,8 @@ def main() -> None:
 
 
 def print_worlds(fits: int) -> None:
-    print("| rows | tables | weights | log odds held | weights held | mean error of log odds |")
+    held = "log odds held | weights held | mean standard error of log odds"
+    print(f"| rows | tables | weights | {held} |")
     print("| --- | --- | --- | --- | --- | --- |")
     for times, words in ((1.0, "as the prior's"), (2.0, "twice as large")):
         for n_each in (2, 5):

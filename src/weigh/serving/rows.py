@@ -174,7 +174,7 @@ def _wrong(field: Input, value: Any) -> RefusalError:
 
 
 def _is_too_large(value: Any) -> bool:
-    """Whether a number is beyond the limits that the contract states: 10**400, or 1e400."""
+    """Whether no float can hold a JSON number, such as the integer 10**400 or the float 1e400."""
     if type(value) is int:
         return value.bit_length() > 1000 and abs(value) > sys.float_info.max
     return type(value) is float and math.isinf(value)
