@@ -61,7 +61,8 @@ def test_their_scale_is_one_and_has_the_largest_marginal_likelihood(fitted):
 @pytest.mark.parametrize("seed", range(3))
 def test_without_interactions_there_are_no_pairs(seed):
     model = weigh.EducatedRegressor().fit(*make_rows(400, 0.0, seed))
-    assert len(model.pairs_) < N_PAIRS
+    assert not model.tied_.any()
+    assert len(model.pairs_) <= 1
 
 
 def test_the_pairs_do_not_depend_on_the_unit_of_the_target(fitted):
