@@ -19,9 +19,11 @@ def show_progress(what: str) -> Iterator[None]:
         return
     if not sys.stderr.isatty():
         line = _Line(what)
-        with watch(line):
-            yield
-        line.clear()
+        try:
+            with watch(line):
+                yield
+        finally:
+            line.clear()
         return
     from rich.console import Console
     from rich.progress import Progress

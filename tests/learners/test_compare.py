@@ -6,6 +6,7 @@ import re
 import sys
 import warnings
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -48,11 +49,13 @@ from weigh.cli import main
 from weigh.comparison import Difference, Differences
 from weigh.comparison.result import Entry, page
 from weigh.comparison.run import SIMPLEST_FIRST, choose, family, rank
-from weigh.engine import watch
+from weigh.engine import parallel, watch
 from weigh.errors import ParameterError
 from weigh.evaluation.measures import Options, measure
 from weigh.metrics import Scored, auc, auc_difference, loss_bits
 from weigh.metrics.numbers import Bounded
+from weigh.plot.axes import Drawing
+from weigh.progress import show_progress
 
 LIGHT = settings(max_examples=15, deadline=None)
 PEOPLE = datasets.titanic()
@@ -717,9 +720,26 @@ def test_rows_and_figure_hold_every_learner_with_its_difference():
     pyplot.close("all")
 
 
-def test_a_notebook_sees_how_far_it_is_in_one_output(monkeypatch, capsys):
-    from types import SimpleNamespace
+def test_a_notebook_shows_a_drawing_once_in_each_cell(monkeypatch):
+    """It shows open figures by itself at the end of a cell, and then closes them."""
+    from matplotlib import pyplot
 
+    shown = []
+    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=shown.append))
+    figure, ax = pyplot.subplots()
+    drawing = Drawing(figure, (ax,))
+    drawing._ipython_display_()
+    assert shown == []
+    pyplot.close("all")
+    pyplot.figure()  # of a later cell, with the same number
+    drawing._ipython_display_()
+    pyplot.close("all")
+    assert shown == [figure]
+
+
+@pytest.fixture
+def told(monkeypatch):
+    """What a notebook shows in its output, one text after the other."""
     told = []
 
     def display(text, display_id):
@@ -730,6 +750,10 @@ def test_a_notebook_sees_how_far_it_is_in_one_output(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
     shown = SimpleNamespace(Pretty=str, display=display)
     monkeypatch.setitem(sys.modules, "IPython.display", shown)
+    return told
+
+
+def test_a_notebook_sees_how_far_it_is_in_one_output(told, monkeypatch, capsys):
     X, y = draw(26)
     compare(X, y, ["evidence", "c44"], cv=2)
     assert told == [*(f"comparing: {part}%" for part in (25, 50, 75, 100)), ""]
@@ -737,6 +761,12 @@ def test_a_notebook_sees_how_far_it_is_in_one_output(monkeypatch, capsys):
     compare(X, y, ["evidence"], cv=2)
     assert len(told) == 5
     assert capsys.readouterr().err == ""
+
+
+def test_a_notebook_shows_no_progress_of_what_failed(told):
+    with pytest.raises(ZeroDivisionError), show_progress("comparing"):
+        parallel(lambda item: 1 / item, [1, 0])
+    assert told == ["comparing: 50%", ""]
 
 
 # ---------------------------------------------------------------- groups and processes

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from importlib import import_module
 from typing import Any, Self
 
 import numpy as np
@@ -63,15 +64,19 @@ class Display(ABC):
 class Drawing:
     """A figure of several parts: `figure_` and its `axes_`.
 
-    A notebook shows open figures at the end of a cell, and whatever the cell returns. A figure that
-    is returned would therefore appear twice; a drawing appears once.
+    A notebook shows open figures at the end of a cell, closes them, and shows whatever the cell
+    returns. A figure that is returned would therefore appear twice; a drawing appears once.
     """
 
     figure_: Any = field(repr=False)
     axes_: tuple[Any, ...]
 
     def _ipython_display_(self) -> None:
-        """Show nothing: a notebook shows the open figure by itself."""
+        """Show the figure, unless it is open: a notebook shows open figures by itself."""
+        from matplotlib._pylab_helpers import Gcf
+
+        if self.figure_.canvas.manager not in Gcf.get_all_fig_managers():
+            import_module("IPython.display").display(self.figure_)
 
 
 def new_axes(width: float, height: float) -> Any:
