@@ -93,6 +93,14 @@ def test_an_empty_workbook_is_a_row_without_answers(kind, program):
     assert abs(told[0] - told[1]) > 0.001
 
 
+def test_the_head_names_the_word_for_missing_of_each_column():
+    rows = [{"a": a, "b": b} for a, b in zip(("missing", None, "c"), "xyz", strict=True)] * 4
+    for names, odd in ((("a", "b"), " In a the word is (missing)."), (("b",), None)):
+        table = [{name: row[name] for name in names} for row in rows]
+        told = open_book(weigh.EvidenceNB().fit(table, [0, 1, 1] * 4))["Case"]["A2"].value
+        assert told.endswith(odd or "An empty cell is not known and weighs nothing.")
+
+
 @pytest.mark.system
 def test_a_category_that_is_called_missing_is_not_a_missing_value(program):
     program("soffice")

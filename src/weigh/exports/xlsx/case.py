@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import exp
 from typing import Any
 
-from weigh.bins import Kind
+from weigh.bins import Kind, label
 from weigh.evidence import BOUND, Curve
 from weigh.evidence.exposure import OffsetColumn
 from weigh.exports.xlsx.cells import (
@@ -20,6 +21,7 @@ from weigh.exports.xlsx.cells import (
     import_openpyxl,
     is_missing,
     look_of,
+    missing_word,
     put,
     put_formula,
     spell_boolean,
@@ -33,8 +35,18 @@ ANSWER = 2
 NAMES, LEVELS, WEIGHTS = 1, 2, 3
 TINY = 1e-300  # the least exposure that a cell takes
 LONGEST = 225  # characters that a spreadsheet shows of a validation message
-EMPTY_ONLY = "An empty cell is not known and weighs nothing."
-EMPTY = f"{EMPTY_ONLY} Where missing is a level, write or choose missing for a missing value."
+EMPTY = "An empty cell is not known and weighs nothing."
+
+
+def _tell_empty(columns: Iterable[Input]) -> str:
+    """What an empty cell means, and which word stands for a missing value."""
+    words = {column.name: missing_word(column) for column in columns if column.has_missing}
+    if not words:
+        return EMPTY
+    usual = label(None)
+    other = [f"In {name} the word is {word}." for name, word in words.items() if word != usual]
+    told = f"Where missing is a level, write or choose {usual} for a missing value."
+    return " ".join([EMPTY, told, *other])
 
 
 def prediction_cells(formula: Formula) -> list[str]:
@@ -108,12 +120,7 @@ class Case:
         put(
             self.sheet, 1, 1, f"{self.formula.model_name}: fill in the yellow cells"
         ).font = self.bold
-        put(
-            self.sheet,
-            2,
-            1,
-            EMPTY if any(c.has_missing for c in self.formula.inputs) else EMPTY_ONLY,
-        )
+        put(self.sheet, 2, 1, _tell_empty(self.formula.inputs))
         if self.formula.costs is not None:
             put(self.sheet, 3, 1, f"{self.formula.costs.about}.")
         for place, head in ((1, "Question"), (ANSWER, "Answer")):
@@ -141,7 +148,7 @@ class Case:
         sound = f"ISNUMBER({answer})"
         if column.has_missing:
             sound = f"IF({sound},TRUE,{is_missing(column, answer)})"
-            words = f"{column.name} is a number, or the word missing; {rest}"
+            words = f"{column.name} is a number, or the word {missing_word(column)}; {rest}"
             self._guard(cell, words, type="custom", formula1=sound, prompt=words[:LONGEST])
         else:
             words = f"{column.name} is a number; {rest}"
