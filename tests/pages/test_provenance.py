@@ -2,9 +2,11 @@
 
 import hashlib
 import json
+from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
+from pyarrow import parquet
 from tests.model_files import read_model
 
 import weigh
@@ -100,3 +102,42 @@ def test_the_hash_of_several_files_does_not_depend_on_their_order(tmp_path):
     assert hash_files([*map(str, paths)]) == hash_files([*map(str, paths[::-1])])
     assert hash_files([str(paths[0])]) != hash_files([*map(str, paths)])
     assert Provenance().lines() == []
+
+
+@pytest.fixture
+def hashed(tmp_path, people):
+    data, model = tmp_path / "people.csv", tmp_path / "model.json"
+    write_file(people, str(data))
+    run("fit", data, "--target", "Survived", "--holdout", "0.3", "-o", model)
+    model = weigh.load(model)
+    assert model.provenance_.sha256
+    model.provenance_ = replace(model.provenance_, training_rows=None)
+    return model
+
+
+@pytest.mark.parametrize("claim", ["not json", '["/no/such/file"]', '["/dev/zero"]', "\xff"])
+@pytest.mark.parametrize("name", ["weigh.files", "weigh.sha256"])
+def test_metadata_of_a_table_opens_no_file(hashed, people, tmp_path, name, claim):
+    path = tmp_path / "odd.parquet"
+    parquet.write_table(people.replace_schema_metadata({name: claim.encode("latin-1")}), path)
+    for table in (weigh.read_file(path), weigh.scan(path)):
+        assert weigh.evaluate(hashed, table, "Survived").training_rows is None
+
+
+def test_a_column_named_files_is_a_column(hashed, people):
+    table = people.to_pandas().assign(files=1)
+    assert weigh.evaluate(hashed, table, "Survived").training_rows is None
+
+
+def test_the_files_of_the_fit_are_recognised_by_their_hash(hashed, tmp_path):
+    data, model = tmp_path / "people.csv", tmp_path / "bare.json"
+    weigh.save(hashed, model)
+    told = json.loads(run("evaluate", model, data, "--target", "Survived", "--json"))
+    share = hashed.provenance_.rows / 2201
+    assert 0.6 < share < 0.8
+    assert told["training_rows"] == pytest.approx(share)
+    assert weigh.evaluate(hashed, weigh.scan(data), "Survived").training_rows == share
+    with data.open("a") as file:
+        file.write("1st,Adult,Male,No\n")
+    told = json.loads(run("evaluate", model, data, "--target", "Survived", "--json"))
+    assert told["training_rows"] is None

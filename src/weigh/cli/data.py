@@ -258,13 +258,17 @@ def _may_be_spelled(values: Sequence[Any]) -> bool:
 
 
 def read_evaluated(model: Any, data: str, target: str | None = None) -> Any:
-    """Read a file like `read_like`; the table knows its files, to recognise those of the fit."""
-    from weigh.frames import with_files
+    """Read a file like `read_like`; the table knows the hash of its files, to recognise the fit."""
+    from weigh.evidence import hash_files
+    from weigh.frames import with_hash
 
     table = read_like(model, data, target)
-    if hasattr(table, "batches"):
+    hashed = getattr(getattr(model, "provenance_", None), "sha256", None)
+    files = [file for file in list_files(data) if isinstance(file, str)]
+    once = not all(map(os.path.isfile, files))  # a pipe cannot be read again
+    if hashed is None or not files or once or hasattr(table, "batches"):
         return table
-    return with_files(table, [file for file in list_files(data) if isinstance(file, str)])
+    return with_hash(table, hash_files(files))
 
 
 def read_with_target(model: Any, data: str, target: str | None) -> tuple[Any, str]:

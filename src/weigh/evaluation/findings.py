@@ -12,15 +12,17 @@ from weigh.bins import label
 from weigh.evaluation.groups import Group
 from weigh.evaluation.measures import ManyMeasures, Measures
 from weigh.evaluation.page import list_few
+from weigh.evidence import hash_files
 from weigh.frames import (
     Codes,
     Column,
     FarTable,
     Floats,
     Integers,
+    Scan,
     Table,
     Value,
-    files_of,
+    is_of_files,
     read,
 )
 from weigh.metrics import Scored
@@ -201,8 +203,16 @@ def find_training_rows(model: Any, X: Any) -> float | None:
     found = _find_sketched(model, known, X)
     if found or known is None:
         return found
-    share = known.share_of(files_of(X))
-    return found if share is None else share
+    return known.share_of_files if _is_of_fit(known, X) else found
+
+
+def _is_of_fit(known: Any, X: Any) -> bool:
+    """Whether a table was read from the files of the fit; not known for most tables."""
+    if not (known.sha256 and known.rows):
+        return False
+    if isinstance(X, Scan):
+        return bool(X.files) and hash_files(X.files) == known.sha256
+    return is_of_files(X, known.sha256)
 
 
 def _find_sketched(model: Any, known: Any, X: Any) -> float | None:

@@ -112,11 +112,10 @@ class Provenance:
             training_rows=reduce(RowSketch.merge, kept) if add_up else None,
         )
 
-    def share_of(self, files: Sequence[str]) -> float | None:
-        """The share of training rows in the files of the fit; None for other files."""
-        if not (self.sha256 and self.rows and files) or hash_files(files) != self.sha256:
-            return None
-        return self.rows / (self.rows + (self.held_out or 0))
+    @property
+    def share_of_files(self) -> float:
+        """The share of training rows in the files of the fit."""
+        return (self.rows or 0) / max((self.rows or 0) + (self.held_out or 0), 1)
 
     def lines(self) -> list[tuple[str, str]]:
         """The known facts as pairs of heading and text."""

@@ -50,7 +50,7 @@ from weigh.frames.native import (
 )
 from weigh.frames.reading import as_rows, blank, read, refuse_twice, vector, wrap
 from weigh.frames.scans import ROWS, Scan, open_scan
-from weigh.frames.sources import files_of, read_csv, read_file, scan, with_files, write_file
+from weigh.frames.sources import is_of_files, read_csv, read_file, scan, with_hash, write_file
 from weigh.frames.tables import Table, refuse_empty, side_by_side
 from weigh.frames.targets import (
     Sample,
@@ -110,9 +110,9 @@ __all__ = [
     "count_rows",
     "did_you_mean",
     "doubt_names",
-    "files_of",
     "find_far",
     "is_dataframe",
+    "is_of_files",
     "key",
     "keys",
     "label_sample",
@@ -145,7 +145,7 @@ __all__ = [
     "tell_rows",
     "to_arrow",
     "vector",
-    "with_files",
+    "with_hash",
     "wrap",
     "write_file",
 ]

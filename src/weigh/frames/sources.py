@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 import os
 import sys
 import zlib
@@ -26,21 +25,23 @@ from weigh.writing import open_whole
 DATABASES = ("postgresql://", "postgres://")
 
 
-FILES = b"weigh.files"
-"""The key of the names of a table's files, in the metadata of its Arrow schema."""
+SHA256 = b"weigh.sha256"
+"""The key of the hash of a table's files, in the metadata of its Arrow schema."""
 
 
-def with_files(table: pa.Table, files: Sequence[str]) -> pa.Table:
-    """An Arrow table that knows the files it was read from."""
+def with_hash(table: pa.Table, sha256: str) -> pa.Table:
+    """An Arrow table that knows the hash of the files it was read from.
+
+    It has no names of files: Parquet keeps metadata, and no file may decide what we open.
+    """
     known = table.schema.metadata or {}
-    return table.replace_schema_metadata(known | {FILES: json.dumps([*files])})
+    return table.replace_schema_metadata(known | {SHA256: sha256})
 
 
-def files_of(table: Any) -> tuple[str, ...]:
-    """The files that a scan reads, or that an Arrow table was read from, if it knows them."""
-    if not isinstance(table, pa.Table):
-        return getattr(table, "files", ())
-    return tuple(json.loads((table.schema.metadata or {}).get(FILES, "[]")))
+def is_of_files(table: Any, sha256: str) -> bool:
+    """Whether an Arrow table knows that its files have this hash."""
+    known = table.schema.metadata if isinstance(table, pa.Table) else None
+    return (known or {}).get(SHA256) == sha256.encode()
 
 
 def scan(
