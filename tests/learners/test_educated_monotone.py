@@ -15,6 +15,7 @@ from weigh import EducatedNB
 from weigh.educated import tables as merge
 from weigh.educated.monotone import hold_orders
 from weigh.educated.solve import state_at
+from weigh.educated.uncertainty import information
 
 LIGHT = settings(max_examples=12, deadline=None)
 seeds = st.integers(0, 2**32 - 1)
@@ -283,3 +284,34 @@ def test_no_weights_in_order_have_less_penalised_loss(seed):
     assert free.loss < held.state.loss
     assert held.state.loss <= found.fun + 1e-6
     assert held.state.loss == pytest.approx(found.fun, abs=1e-4)
+
+
+def literal_information(V, S, scale):
+    """tr(R^2)/2 with R = 1 - D'VD, where DD' = scale S has no column that is zero."""
+    sizes, sides = np.linalg.eigh(scale * S)
+    D = (sides * np.sqrt(np.maximum(sizes, 0)))[:, sizes > 1e-9 * scale]
+    R = np.eye(D.shape[1]) - D.T @ V @ D
+    return 0.5 * (R * R).sum()
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_information_on_the_scale_of_a_tied_table_is_that_of_its_own_weights(sign, monkeypatch):
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame({"b": rng.normal(size=300).round(1), "c": rng.choice([*"uvw"], 300)})
+    y = rng.random(300) < 1 / (1 + np.exp(-0.6 * X.b))
+    seen = []
+
+    def spy(state, orders):
+        seen.append(hold_orders(state, orders))
+        return seen[-1]
+
+    monkeypatch.setattr("weigh.educated.fit.hold_orders", spy)
+    EducatedNB(pairs=0, monotonic_cst={"b": sign}).fit(X, y)
+    state = seen[-1].state
+    assert len(state.weights) < len(seen[-1].ties)
+    covariance = state.factor.by_class[0][0].covariance
+    for block, scale in zip(state.problem.prior.blocks, state.scales, strict=True):
+        S = np.eye(len(block.places)) if block.matrix is None else block.matrix
+        V = covariance.matrix[np.ix_(block.places, block.places)]
+        expected = literal_information(V, S, scale)
+        assert information(covariance, block, scale) == pytest.approx(expected, rel=1e-6, abs=1e-8)

@@ -78,12 +78,14 @@ def _reduce(problem: Problem, ties: Integers) -> Problem:
 
 
 def _tie_block(block: Block, ties: Integers) -> Block:
+    """Restate a block in terms of tied weights; each tie lowers its rank by one."""
     places, at = np.unique(ties[block.places], return_inverse=True)
     if block.matrix is None or len(places) == len(block.places):
         return replace(block, places=ties[block.places])
     sums = np.zeros((len(places), len(at)))
     sums[at, np.arange(len(at))] = 1.0
-    return replace(block, places=places, matrix=sums @ block.matrix @ sums.T)
+    rank = block.rank - (len(at) - len(places))
+    return replace(block, places=places, rank=rank, matrix=sums @ block.matrix @ sums.T)
 
 
 def _tie_centre(centre: Centre, ties: Integers) -> Centre:
