@@ -377,9 +377,9 @@ def test_a_bad_parameter_is_named_with_what_it_may_be(parameters, message):
         (["a", 1] * 30, None, "mixes labels"),
         ("z", None, "y names the column 'z', but the table holds"),
         ("y", [1.0], "60 rows against 1"),
-        ("y", [-1.0] * 60, "negative"),
+        ("y", [-1.0] * 60, "negative, but holds -1"),
         ("y", [np.nan] * 60, "NaN or infinity"),
-        ("y", [0.0] * 60, "zero"),
+        ("y", [0.0] * 60, "give at least one row a weight"),
     ],
 )
 def test_bad_labels_and_weights_are_refused_in_words(y, weight, message):

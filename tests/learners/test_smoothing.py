@@ -75,5 +75,5 @@ def test_batches_add_up_to_the_whole_with_a_named_smoothing():
 )
 def test_what_is_no_table_of_counts_refuses_the_names(learner):
     X, y = draw(2)
-    with pytest.raises(ValueError, match="smoothing"):
+    with pytest.raises(ValueError, match=r"smoothing must be a number of at least .*got 'hong'"):
         learner.set_params(smoothing="hong").fit(X, y)
