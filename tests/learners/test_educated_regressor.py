@@ -712,6 +712,16 @@ def test_a_column_of_exposure_on_the_command_line_is_that_of_python(tmp_path):
     assert json.loads(told.stdout)["deviance"] == pytest.approx(own.deviance)
 
 
+@pytest.mark.parametrize("cost", [(1, 1), (1, 5)])
+def test_the_command_line_refuses_costs_of_a_number(tmp_path, cost):
+    claims_file(tmp_path, np.ones(60))
+    data, path = tmp_path / "claims.csv", tmp_path / "m.json"
+    assert run("fit", data, *POISSON, "-o", path).exit_code == 0
+    found = run("evaluate", path, data, "--target", "claims", "--cost", *cost)
+    assert found.exit_code == 1
+    assert "--cost" in found.stderr
+
+
 @pytest.mark.parametrize("command", ["fit", "score", "evaluate"])
 @pytest.mark.parametrize("wrong", [0.0, -1.0])
 def test_an_exposure_that_is_not_positive_is_refused_by_name(tmp_path, command, wrong):
