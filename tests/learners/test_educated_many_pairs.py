@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import combinations
 
 import numpy as np
@@ -109,3 +110,20 @@ def test_a_pair_added_by_hand_has_its_own_scale_in_the_next_edit_too(fitted, tmp
     assert not flags[added]
     before, after = find_pulls(first.model, X, y), find_pulls(again, X, y)
     assert_allclose(after[added], before[added])
+
+
+def test_tables_of_an_older_file_and_of_an_edited_model_have_their_own_scales(tmp_path):
+    X, y = make_rows(200, 0.25, 0)
+    model = weigh.EducatedRegressor(pairs=0).fit(X, y)
+    feature = model.evidence_.names[0]
+    edited = weigh.edit(model, X, y).drop(feature, **WHY).model
+    assert edited.tied_.tolist() == [False] * len(edited.evidence_.names)
+    path = tmp_path / "model.json"
+    weigh.save(model, path)
+    data = json.loads(path.read_text())
+    del data["fitted"]["tied_"], data["checksum"]
+    path.write_text(json.dumps(data))
+    loaded = weigh.load(path)
+    assert loaded.tied_.tolist() == [False] * len(model.evidence_.names)
+    weigh.save(loaded, path)
+    assert weigh.load(path).tied_.dtype == bool

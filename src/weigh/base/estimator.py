@@ -70,6 +70,10 @@ class TableEstimator(Reader, BaseEstimator):
         site = os.environ.get("WEIGH_DOCS", "").rstrip("/")
         return f"{site}/generated/weigh.{{estimator_name}}.html" if site else ""
 
+    def _unknown_extras(self) -> dict[str, Any]:
+        """The values of `_extras` in a model that was edited or loaded without them."""
+        return dict.fromkeys(self._extras)
+
     def _keep(self, learnt: Any) -> Self:
         self._learnt, self.classes_ = learnt, learnt.classes
         self.__dict__.pop("provenance_", None)  # outdated, unless this fit records it again

@@ -184,9 +184,9 @@ class Editor:
         if self._at == 0:
             return self._given
         model = copy.copy(self._given)._keep(self.evidence)
-        for name in model._extras:
+        for name, value in model._unknown_extras().items():
             if name != "error_quantiles_":
-                setattr(model, name, None)
+                setattr(model, name, value)
         if isinstance(self._fitted, NumberRows):
             model.dispersion_ = self._disperse(self._fitted)
         for name, value in self._states[self._at].start.attributes().items():

@@ -256,6 +256,10 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
         self.pair_gains_ = np.array(fit.gains) * np.log(2) / max(fit.held_out.mean, 1e-300)
         self.n_passes_ = n_passes
 
+    def _unknown_extras(self) -> dict[str, Any]:
+        own_scales = np.zeros(len(self._learnt), dtype=bool)
+        return super()._unknown_extras() | {"tied_": own_scales}
+
     def _keep(self, learnt: Evidence) -> Self:
         self._learnt = learnt
         self.__dict__.pop("provenance_", None)

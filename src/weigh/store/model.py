@@ -95,10 +95,11 @@ def from_dict(data: Mapping[str, Any]) -> Any:
     (body, read), *_ = bodies
     check(body in model._bodies, f"{name} needs {model._bodies[0]}")
     model._keep(read(data[body]))
-    fitted = dict.fromkeys(model._later_extras) | data["fitted"]
-    check({*fitted} == {*model._extras}, "fitted does not fit the learner")
-    for key_, value in fitted.items():
-        setattr(model, key_, read_fitted(value))
+    fitted = data["fitted"]
+    known = {*model._later_extras, *fitted} == {*model._extras}
+    check(known, "fitted does not fit the learner")
+    for key_, value in model._unknown_extras().items():
+        setattr(model, key_, read_fitted(fitted[key_]) if key_ in fitted else value)
     if "provenance" in data:
         model.provenance_ = Provenance.from_dict(data["provenance"])
     names = model._own_columns(model._learnt)
