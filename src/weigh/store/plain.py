@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Set
 from typing import Any
 
@@ -166,10 +167,12 @@ def _check_labels(listed: Any, feature: Feature | Cross) -> None:
     """Refuse labels that name other levels than the weights beside them.
 
     A later release may word a label differently, so other words pass: only their order is checked.
+    A label that occurs twice names no one level, so it is left out.
     """
     known, sound = feature.labels, isinstance(listed, list) and {*map(type, listed)} <= {str}
     check(sound and len(listed) == len(known), f"labels of {feature.name!r} must name every level")
-    same = {text: i for i, text in enumerate(known)}
+    often, here = Counter(listed), Counter(known)
+    same = {text: i for i, text in enumerate(known) if here[text] == often[text] == 1}
     order = [same[text] for text in listed if text in same]
     check(order == sorted(order), f"labels of {feature.name!r} are not in the order of its levels")
 
