@@ -14,7 +14,7 @@ from weigh.educated.monotone import hold_orders
 from weigh.educated.prior import Block as PriorBlock
 from weigh.educated.scales import Update, begin, find_scales, log_marginal
 from weigh.educated.solve import Problem, find_weights, state_at
-from weigh.educated.uncertainty import information, widen
+from weigh.educated.uncertainty import add_scale_uncertainty, information
 
 
 def draw_frame(seed, n_rows, n_classes=2):
@@ -173,7 +173,7 @@ def test_the_uncertainty_of_scales_is_that_of_the_delta_method(seed):
     scales = np.random.default_rng(seed).uniform(0.5, 5, len(problem.prior.blocks))
     state = find_weights(begin(problem, scales), 1e-13)
     covariance = state.factor.by_class[0][0].covariance
-    columns = widen(covariance, state).plus[:, 1:]
+    columns = add_scale_uncertainty(covariance, state).plus[:, 1:]
     assert problem.dual
     for b, block in enumerate(problem.prior.blocks):
         known = information(covariance, block, scales[b])

@@ -16,7 +16,7 @@ from weigh.educated.scales import FIRST, Search, begin, find_scales
 from weigh.educated.selection import select_pairs
 from weigh.educated.solve import FULL, PRECISE, Problem, State, find_weights, polish
 from weigh.educated.task import NO_PAIRS, Task, problem_of
-from weigh.educated.uncertainty import widen
+from weigh.educated.uncertainty import add_scale_uncertainty
 from weigh.frames import Floats, Integers
 from weigh.newton.descent import Order
 from weigh.tally import Counts
@@ -112,7 +112,7 @@ def _finish(task: Task, search: Search, state: State, held_out: HeldOut) -> Fit:
     if state.problem.exact and state.problem.n_weights <= FULL:
         found = state.factor.by_class[0][0].covariance  # type: ignore[union-attr]
         if isinstance(task.target, Target):  # leave-one-out errors widen the intervals of numbers
-            found = widen(found, state)
+            found = add_scale_uncertainty(found, state)
         covariance = (found if ties is None else found.tied(ties)).times(search.noise)
     scales = _by_feature(task, search.state.problem.prior, state.scales)
     left = state.relative_gradient

@@ -29,7 +29,7 @@ OF_PRIOR = 3 / np.pi**2
 """Information of the prior on the logarithm of a scale."""
 
 
-def widen(covariance: Covariance, state: State) -> Covariance:
+def add_scale_uncertainty(covariance: Covariance, state: State) -> Covariance:
     """The covariance of the weights, given that scales are estimated too; for two classes."""
     blocks = state.problem.prior.blocks
     both = [*zip(blocks, state.scales.tolist(), strict=True)]
