@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 import weigh
 from weigh.bins import Cross
 from weigh.editing.refit import Start
-from weigh.educated import regressor
+from weigh.educated import regressor, selection
 from weigh.educated.scales import log_marginal
 from weigh.educated.solve import PRECISE, find_weights
 
@@ -127,3 +127,17 @@ def test_tables_of_an_older_file_and_of_an_edited_model_have_their_own_scales(tm
     assert loaded.tied_.tolist() == [False] * len(model.evidence_.names)
     weigh.save(loaded, path)
     assert weigh.load(path).tied_.dtype == bool
+
+
+def test_the_pairs_of_a_numeric_target_are_ranked_once(monkeypatch):
+    seen = []
+
+    def spy(*given):
+        seen.append(given)
+        return rank_pairs(*given)
+
+    rank_pairs = selection.rank_pairs
+    monkeypatch.setattr(selection, "rank_pairs", spy)
+    X, y = make_rows(150, 0.25, 0)
+    weigh.EducatedRegressor().fit(X, y)
+    assert len(seen) == 1

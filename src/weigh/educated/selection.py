@@ -90,7 +90,7 @@ class PairSearch:
     def ask(self) -> Selected | None:
         """Fit the named pairs, or as many as the user asked for."""
         request, task = self.test.task.request, self.test.task
-        *halves, ranked = self._rank(None)
+        *halves, ranked = self.rank(None)
         if request.named:
             return fit_pairs(
                 task, [own for own in ranked if own.names in request.named], self.test.state
@@ -99,15 +99,18 @@ class PairSearch:
 
     def look(self) -> Selected | None:
         """Add pairs in two rounds, if they lower the loss enough; for numbers in one, or tied."""
-        found = self.add_to(None)
+        rankings = self.rank(None)
+        found = self.add_to(None, rankings)
         if self.test.task.target.noisy:
-            *halves, ranked = ([*own[:CANDIDATES]] for own in self._rank(None))
+            *halves, ranked = (own[:CANDIDATES] for own in rankings)
             return self.test.accept_together(ranked, halves, found) or found
-        return found and (self.add_to(found) or found)
+        return found and (self.add_to(found, self.rank(found)) or found)
 
-    def add_to(self, before: Selected | None) -> Selected | None:
+    def add_to(
+        self, before: Selected | None, rankings: Sequence[list[Candidate]]
+    ) -> Selected | None:
         """One round: the fit with further pairs; None if it is not better."""
-        *halves, ranked = self._rank(before)
+        *halves, ranked = rankings
         have = list(before.candidates) if before else []
         test, found, sure = self.test.beside(before), None, list[Candidate]()
         if before and self.test.certain and len(have) + len(ranked) <= CANDIDATES:
@@ -121,7 +124,7 @@ class PairSearch:
             found = replace(test, before=found or before).accept(first, others) or found
         return found
 
-    def _rank(self, before: Selected | None) -> list[list[Candidate]]:
+    def rank(self, before: Selected | None) -> list[list[Candidate]]:
         """Rank the pairs that a fit does not have yet: for each half, and for all rows."""
         task, state = self.test.task, before.state if before else self.test.state
         view = state.problem.view(state.weights)
