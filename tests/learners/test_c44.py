@@ -737,7 +737,10 @@ def test_a_tree_with_a_wrong_entry_is_refused_in_words(saved, tmp_path, name, ju
         (lambda tree: tree["counts"].__setitem__(2, [-1, 2]), "counts must be finite"),
         (lambda tree: tree["counts"].__setitem__(2, [1]), "counts is not"),
         (lambda tree: tree["features"][1].update(name="Class"), "feature names must differ"),
-        (lambda tree: tree["features"][1].update(values=["Female"]), "level must be a branch"),
+        (
+            lambda tree: tree["features"][1].update(values=["Female"], labels=["Female"]),
+            "level must be a branch",
+        ),
         (lambda tree: tree["classes"].reverse(), "classes must be two or more"),
     ],
 )

@@ -719,7 +719,7 @@ def test_a_sheet_takes_times_up_to_the_horizon(files):
 
 def test_the_reasons_of_a_survival_model_are_the_heaviest_items_of_its_sheets(files, tmp_path):
     rest, model = pd.read_csv(files[1]).head(20), weigh.load(files[2])
-    found = weigh.reasons(model, rest, n=2).to_pandas()
+    found = weigh.reasons(model, rest, n=2)
     for row in range(len(rest)):
         sheet = model.balance_sheet(rest.iloc[[row]])
         heavy = sorted((abs(item.weight) for item in sheet.items), reverse=True)[:2]

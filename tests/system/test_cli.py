@@ -677,8 +677,9 @@ def test_compare_sets_parameters_of_one_learner_and_says_how_to_fit_with_them(pe
     curve = [*words[:-1], "recalibrated"]
     assert "--learner evidence --recalibrate spline" in run(*curve).stderr
     assert "hint" not in run(*curve, "--set", "recalibrated.method=sigmoid").stderr
-    for text in ("smoothing=9", "c44.smoothing=9", "evidence.nonsense=9", "evidence.smoothing"):
+    for text in ("smoothing=9", "c44.smoothing=9", "evidence.smoothing"):
         assert "is not" in fails(*words, "--set", text, code=2)
+    assert "EvidenceNB has no" in fails(*words, "--set", "evidence.nonsense=9", code=2)
 
 
 def test_compare_reads_columns_as_fit_does(tmp_path):
