@@ -90,12 +90,12 @@ def contribution(model, X, name):
     return model.evidence_.contributions(X)[:, model.evidence_.names.index(name), 0]
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize(
+    ("change", "n_classes"),
+    [(name, k) for name in CHANGES for k in (2, 3) if (name, k) != ("monotone", 3)],
+)
 def test_an_edit_on_more_rows_than_the_fit_is_loaded_again(change, n_classes, tmp_path):
     X, y = draw(n_classes=n_classes)
-    if change == "monotone" and n_classes > 2:
-        pytest.skip("only two classes have monotone tables")
     bins = {"age": [30.0, 40.0, 50.0, 60.0], "noise": [0.0]}
     model = weigh.EducatedNB(pairs=[("age", "town")], bins=bins).fit(X[:150], y[:150])
     editor = weigh.edit(model, X, y)

@@ -148,7 +148,7 @@ def test_a_mapped_covariance_is_that_of_the_mapped_weights():
     np.testing.assert_allclose(covariance.diagonal, dense.diagonal())
     mapped = covariance.mapped(lambda columns: matrix @ columns)
     np.testing.assert_allclose(mapped.matrix, matrix @ dense @ matrix.T)
-    np.testing.assert_allclose(covariance.tied(ties).matrix, dense[np.ix_(ties, ties)])
+    np.testing.assert_allclose(covariance.take(ties).matrix, dense[np.ix_(ties, ties)])
     np.testing.assert_allclose(covariance @ matrix.T, dense @ matrix.T)
     np.testing.assert_allclose(covariance.times(2.5).matrix, 2.5 * dense)
     np.testing.assert_array_equal(Covariance.of(dense).matrix, dense)

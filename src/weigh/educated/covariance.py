@@ -38,13 +38,10 @@ class Covariance:
         product -= self.minus @ (self.minus.T @ right)
         return product
 
-    def within(self, places: Integers) -> Floats:
-        """The covariance of the weights at some places."""
-        return self.tied(places).matrix
-
-    def tied(self, ties: Integers) -> Covariance:
-        """The covariance of w[ties]."""
-        return Covariance(self.dense[np.ix_(ties, ties)], self.plus[ties], self.minus[ties])
+    def take(self, places: Integers) -> Covariance:
+        """The covariance of w[places]; a place may occur several times."""
+        dense = self.dense[np.ix_(places, places)]
+        return Covariance(dense, self.plus[places], self.minus[places])
 
     def times(self, factor: float) -> Covariance:
         """The covariance times a positive number."""

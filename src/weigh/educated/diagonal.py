@@ -53,7 +53,7 @@ class BlockDiagonal:
 
     @cached_property
     def sparse(self) -> csr_array:
-        """The same matrix, of which lines and columns can be taken."""
+        """The same matrix as a sparse one, whose lines and columns can be selected."""
         entries = [(self.ones, self.ones, np.ones(len(self.ones)))]
         for at, own in self.stacks:
             lines, columns = np.broadcast_arrays(at[:, :, None], at[:, None, :])

@@ -113,7 +113,7 @@ def _finish(task: Task, search: Search, state: State, held_out: HeldOut) -> Fit:
         found = state.factor.by_class[0][0].covariance  # type: ignore[union-attr]
         if isinstance(task.target, Target):  # leave-one-out errors widen the intervals of numbers
             found = add_scale_uncertainty(found, state)
-        covariance = (found if ties is None else found.tied(ties)).times(search.noise)
+        covariance = (found if ties is None else found.take(ties)).times(search.noise)
     scales = _by_feature(task, search.state.problem.prior, state.scales)
     left = state.relative_gradient
     shared = np.array([task.tied and isinstance(c.feature, Cross) for c in task.counts], dtype=bool)

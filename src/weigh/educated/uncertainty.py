@@ -43,5 +43,5 @@ def add_scale_uncertainty(covariance: Covariance, state: State) -> Covariance:
 
 def information(covariance: Covariance, block: Block, scale: float) -> float:
     """The information of the rows on the logarithm of a block's scale."""
-    tied = scale * block.apply(covariance.within(block.places))
-    return max(0.5 * float(block.rank - 2 * tied.trace() + (tied * tied.T).sum()), 0.0)
+    M = scale * block.apply(covariance.take(block.places).matrix)
+    return max(0.5 * float(block.rank - 2 * M.trace() + (M * M.T).sum()), 0.0)
