@@ -136,6 +136,50 @@ def test_without_exposure_and_offset_the_estimate_is_for_one_unit():
     assert found["estimate"] == pytest.approx(expected, rel=1e-12)
 
 
+def test_a_missing_exposure_or_offset_of_a_row_in_a_table_is_that_of_every_export():
+    model, rows = fit_model(exposure="years", offset="shift"), make_rows(4, seed=1)
+    blank, told = rows.copy(), rows.copy()
+    blank.loc[1, "years"] = blank.loc[2, "shift"] = np.nan
+    told.loc[1, "years"], told.loc[2, "shift"] = 1.0, 0.0
+    given = {"exposure": "years", "offset": "shift"}
+    of_exposure = "column 'years', the exposure, has missing values; .* estimated for 1$"
+    of_offset = "column 'shift', the offset, has missing values; .* estimated for 0$"
+    for find in (model.predict, model.predict_interval):
+        with pytest.warns(match=of_exposure), pytest.warns(match=of_offset):
+            found = find(blank, **given)
+        np.testing.assert_array_equal(found, find(told, **given))
+    with pytest.warns(match=of_exposure), pytest.warns(match=of_offset):
+        table = weigh.score_table(model, blank)
+    expected = weigh.score_table(model, told)
+    for name in ("estimate", "low", "high"):
+        np.testing.assert_array_equal(table[name], expected[name])
+    alone = [call(weigh.export(model, "python"), row) for row in records(model, blank)]
+    np.testing.assert_allclose(alone, table["estimate"], rtol=1e-12)
+
+
+@pytest.mark.parametrize("lost", ["years", "shift"])
+def test_rows_with_targets_need_their_exposure_and_offset(lost):
+    model, rows = fit_model(exposure="years", offset="shift"), make_rows(40, seed=1)
+    rows.loc[7, lost] = np.nan
+    role = {"years": "exposure", "shift": "offset"}[lost]
+    message = f"{role} '{lost}' is empty, NaN or infinite in 1 of 40 rows, first in row 7"
+    for use in (
+        lambda: model.fit(rows.drop(columns="cost"), "claims", exposure="years", offset="shift"),
+        lambda: model.score(rows, "claims"),
+        lambda: weigh.evaluate(model, rows, "claims"),
+        lambda: weigh.drift(model, rows, "claims"),
+    ):
+        with pytest.raises(ParameterError, match=message):
+            use()
+
+
+def test_an_infinite_exposure_is_refused_although_a_missing_one_is_not():
+    model, rows = fit_model(exposure="years"), make_rows(4, seed=1)
+    rows.loc[1, "years"] = np.inf
+    with pytest.raises(ParameterError, match=r"'years' is .*infinite in 1 of 4 rows"):
+        model.predict(rows, exposure="years")
+
+
 def test_a_sheet_takes_the_exposure_although_the_row_lacks_the_offset():
     model = fit_model(exposure="years", offset="shift")
     row = {"bonus": 2, "fuel": "diesel"}

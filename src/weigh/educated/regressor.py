@@ -31,7 +31,14 @@ from weigh.educated.task import Task
 from weigh.engine import Block
 from weigh.errors import Parameter, ParameterError, warn_caller
 from weigh.evidence import Evidence, record
-from weigh.evidence.exposure import find_given, list_offsets, name_given, read_offset, spread_out
+from weigh.evidence.exposure import (
+    find_given,
+    list_offsets,
+    name_given,
+    read_offset,
+    refuse_missing,
+    spread_out,
+)
 from weigh.formula import Spread
 from weigh.frames import (
     Floats,
@@ -287,8 +294,8 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
         X : table
             Rows.
         exposure, offset : array or str, optional
-            As in `fit`. Default: an exposure of 1 and an offset of 0. An exposure may be one
-            number.
+            As in `fit`. Default, and where they are missing (with a warning): an exposure of 1 and
+            an offset of 0. An exposure may be one number.
         """
         table = self._read(X)
         return self._predict(table, self._apart(X, exposure, offset))
@@ -302,7 +309,7 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
             return 0.0
         table = read(X)
         exposure = spread_out(exposure, table.n_rows)
-        return read_offset(self._family, self.family, table, exposure, offset)
+        return read_offset(self._family, self.family, table, exposure, offset, missing=True)
 
     def score(
         self, X: Any, y: Any, sample_weight: Any = None, *, exposure: Any = None, offset: Any = None
@@ -320,6 +327,7 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
         table = read(X)
         sample, numbers = number_sample(table, y, sample_weight)
         given = find_given(self.evidence_, table.names, exposure, offset)
+        refuse_missing(table, given)
         estimates = self.predict(X, **given)[sample.kept]
         return float(r2_score(numbers, estimates, sample_weight=sample.weight))
 

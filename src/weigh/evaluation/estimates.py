@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from weigh.evaluation.groups import LEAST, Grouping
-from weigh.evidence.exposure import given_to
+from weigh.evidence.exposure import given_to, refuse_missing
 from weigh.frames import Floats, Integers, number_sample, read, read_numbers
 from weigh.metrics.numbers import NAN, Bounded, normal_quantile
 from weigh.metrics.predicted import features_of
@@ -58,6 +58,7 @@ class Estimated:
         if hasattr(model, "_family"):
             refuse_outside(model._family, numbers, sample.target, model.family, sample.kept)
         own = given_to(model, table.names, exposure)
+        refuse_missing(table, own)
         means = model.predict(_features(model, X, (y, sample_weight), beside), **own)
         means = np.asarray(means, dtype=np.float64)[sample.kept]
         rows = numbers, means, sample.weights, sample.kept

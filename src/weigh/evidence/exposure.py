@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from weigh.errors import Parameter, ParameterError
+from weigh.errors import Parameter, ParameterError, warn_caller
 from weigh.evidence.tables import Evidence
 from weigh.frames import Floats, Table, read_numbers, tell_rows
 from weigh.parameters import is_number
@@ -65,22 +65,45 @@ def list_offsets(evidence: Evidence) -> tuple[OffsetColumn, ...]:
     return tuple(found)
 
 
-def read_offset(family: Family, name: str, table: Table, exposure: Any, offset: Any) -> Floats:
-    """The known term of each row's total: offset + ln(exposure); `name` is the family's."""
+def read_offset(
+    family: Family, name: str, table: Table, exposure: Any, offset: Any, missing: bool = False
+) -> Floats:
+    """The known term of each row's total: offset + ln(exposure); `name` is the family's.
+
+    `missing` says whether rows may lack either, and are then estimated for an exposure of 1 and an
+    offset of 0, with a warning: rows to learn from and to compare with their estimates may not.
+    """
     found = np.zeros(table.n_rows)
     if offset is not None:
-        found = found + read_numbers(table, offset, "offset")
+        found = found + _read(table, offset, "offset", missing)
     if exposure is None:
         return found
     if family.link != "log":
         raise _no_exposure(f"family={name!r}")
-    own = read_numbers(table, exposure, "exposure")
+    own = _read(table, exposure, "exposure", missing)
     if not (own > 0).all():
         why = f" must be positive, but holds {tell_rows(own, own <= 0)}; drop such rows"
         if isinstance(exposure, str):  # perhaps the column used in fit, not named by this call
             raise ValueError(f"column {exposure!r}, the exposure,{why}")
         raise ParameterError(Parameter("exposure"), why)
     return found + np.log(own)
+
+
+def _read(table: Table, given: Any, role: Literal["exposure", "offset"], missing: bool) -> Floats:
+    """The exposure or offset of each row; a missing one is neutral, with a warning."""
+    numbers, neutral = read_numbers(table, given, role, missing), OffsetColumn("", role).neutral
+    absent = np.isnan(numbers)
+    if absent.any():
+        named = f"column {given!r}, the {role}," if isinstance(given, str) else f"the {role}"
+        warn_caller(f"{named} has missing values; these rows are estimated for {neutral:g}")
+    return np.where(absent, neutral, numbers)
+
+
+def refuse_missing(table: Table, given: dict[str, Any]) -> None:
+    """Raise an error for rows without the exposure or offset that their targets belong to."""
+    for role, value in given.items():
+        if not is_number(value):
+            read_numbers(table, value, role)
 
 
 def _no_exposure(model: str) -> ParameterError:

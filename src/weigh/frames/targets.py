@@ -172,8 +172,11 @@ def number_sample(table: Table, y: Any, sample_weight: Any = None) -> tuple[Samp
     return sample, column.values[sample.kept]
 
 
-def read_numbers(table: Table, given: Any, role: str) -> Floats:
-    """Read a number for each row, given as an array or as the name of a column."""
+def read_numbers(table: Table, given: Any, role: str, missing: bool = False) -> Floats:
+    """Read a number for each row, given as an array or as the name of a column.
+
+    `missing` says whether NaN may stand for a missing number.
+    """
     column = _find(table, _flat(given), role, categorical=False)
     assert isinstance(column, Numbers)
     named = f" {given!r}" if isinstance(given, str) else ""
@@ -183,7 +186,7 @@ def read_numbers(table: Table, given: Any, role: str) -> Floats:
             Parameter(role),
             f" must have equal length: {table.n_rows} rows against {len(column.values)}",
         )
-    odd = ~np.isfinite(column.values)
+    odd = np.isinf(column.values) if missing else ~np.isfinite(column.values)
     if odd.any():
         raise ParameterError(
             Parameter(role), f"{named} {_tell_not_finite(odd)}; give each row a finite number"

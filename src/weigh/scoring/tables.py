@@ -66,7 +66,8 @@ def score_table(
         text that begins with `=`, `+`, `-`, `@`, a tab or a carriage return.
     exposure : str or number, optional
         For a regressor with a log link: the column by which estimates are multiplied, or one number
-        for all rows. Default: the column that the model was fitted with.
+        for all rows. Default: the column that the model was fitted with. A missing value is 1, with
+        a warning.
     times : float or list of float, optional
         For a survival model: times to give the probability of survival to, each as a column such as
         `survival_365`.
