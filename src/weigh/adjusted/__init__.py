@@ -11,5 +11,3 @@ learner      `AdjustedNB`
 from weigh.adjusted.fit import Reversal
 from weigh.adjusted.learner import AdjustedNB
 from weigh.adjusted.solve import NormPath
-
-__all__ = ["AdjustedNB", "NormPath", "Reversal"]

@@ -17,15 +17,3 @@ from weigh.base.estimator import (
     read_sample,
     remember,
 )
-
-__all__ = [
-    "EvidenceClassifier",
-    "EvidenceModel",
-    "TableEstimator",
-    "branch",
-    "check_listed",
-    "part_of_rows",
-    "read_sample",
-    "remember",
-    "warn_columns",
-]

@@ -13,5 +13,3 @@ from weigh.boosted.learner import BoostedNB, Vote
 from weigh.boosted.projection import Estimate
 from weigh.boosted.regressor import BoostedNBRegressor
 from weigh.boosted.tuning import Rounds
-
-__all__ = ["BoostedNB", "BoostedNBRegressor", "Estimate", "Rounds", "Vote"]

@@ -7,5 +7,3 @@ learner   `C44Classifier`, and `TreePath`: the path of one case through the tree
 
 from weigh.c44.learner import C44Classifier, Step, TreePath
 from weigh.c44.tree import Node, Tree
-
-__all__ = ["C44Classifier", "Node", "Step", "Tree", "TreePath"]

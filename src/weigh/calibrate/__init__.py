@@ -9,5 +9,3 @@
 
 from weigh.calibrate.calibrator import FITS, SplineCalibrator, recalibrate
 from weigh.calibrate.multiclass import SCALINGS, HoldOutTotals, RestCurves
-
-__all__ = ["FITS", "SCALINGS", "HoldOutTotals", "RestCurves", "SplineCalibrator", "recalibrate"]

@@ -14,14 +14,3 @@ from weigh.comparison.challenger import Challenge, NumberChallenge, challenge
 from weigh.comparison.differences import Difference
 from weigh.comparison.result import Comparison, Entry, compare
 from weigh.comparison.task import Differences
-
-__all__ = [
-    "Challenge",
-    "Comparison",
-    "Difference",
-    "Differences",
-    "Entry",
-    "NumberChallenge",
-    "challenge",
-    "compare",
-]

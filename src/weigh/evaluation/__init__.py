@@ -22,21 +22,3 @@ from weigh.evaluation.measures import ClassMeasures, Decision, Gains, ManyMeasur
 from weigh.evaluation.numbers import NumberEvaluation
 from weigh.evaluation.result import Evaluation, evaluate
 from weigh.metrics.numbers import Bounded
-
-__all__ = [
-    "Band",
-    "Bounded",
-    "ClassMeasures",
-    "Decision",
-    "Evaluation",
-    "Gains",
-    "Group",
-    "ManyGroup",
-    "ManyMeasures",
-    "Measures",
-    "NumberEvaluation",
-    "NumberGroup",
-    "evaluate",
-    "named_columns",
-    "split_rows",
-]

@@ -16,5 +16,3 @@ series   `drift_series` and `DriftDisplay`: several sets of new rows over time
 from weigh.monitoring.model import drift, update
 from weigh.monitoring.result import Drift
 from weigh.monitoring.series import DriftDisplay, DriftSeries, drift_series
-
-__all__ = ["Drift", "DriftDisplay", "DriftSeries", "drift", "drift_series", "update"]

@@ -6,5 +6,3 @@ learner    `PerplexedNB`: applies the exponent, and removes it; the arithmetic m
 
 from weigh.perplexed.learner import Mean, PerplexedNB
 from weigh.perplexed.scores import AttenuationPath
-
-__all__ = ["AttenuationPath", "Mean", "PerplexedNB"]

@@ -14,15 +14,3 @@ from weigh.sketches.codes import DistinctCodes, Frequent
 from weigh.sketches.column import ColumnSummary, Survey
 from weigh.sketches.numbers import CellCounts, DistinctNumbers
 from weigh.sketches.rows import RowSketch, hash_rows, sketch_rows
-
-__all__ = [
-    "CellCounts",
-    "ColumnSummary",
-    "DistinctCodes",
-    "DistinctNumbers",
-    "Frequent",
-    "RowSketch",
-    "Survey",
-    "hash_rows",
-    "sketch_rows",
-]

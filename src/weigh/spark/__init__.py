@@ -15,5 +15,3 @@ from weigh.frames import register
 from weigh.spark.table import SparkTable
 
 register("pyspark", SparkTable)
-
-__all__ = ["SparkTable"]

@@ -9,5 +9,3 @@ learner     `WeightedNB`
 
 from weigh.weighted.learner import WeightedNB
 from weigh.weighted.search import SearchPath
-
-__all__ = ["SearchPath", "WeightedNB"]
