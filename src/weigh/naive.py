@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -28,6 +28,7 @@ from weigh.parameters import by_column, read_caps, read_settings
 from weigh.tally import Tally, add
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class EvidenceNB(EvidenceClassifier):
     """Naive Bayes as weights of evidence.
 
@@ -96,33 +97,10 @@ class EvidenceNB(EvidenceClassifier):
     0.9
     """
 
+    event_model: str = "levels"
+
     _smoothings = ("1/n", *PRINTED)
     _takes_densities = True
-
-    def __init__(
-        self,
-        *,
-        smoothing: Any = 1.0,
-        bins: Any = "mdl",
-        categorical_features: Any = "from_dtype",
-        missing: Any = "level",
-        special_values: Any = None,
-        max_levels: Any = None,
-        class_prior: Any = None,
-        crosses: Any = None,
-        ask_if: Any = None,
-        event_model: str = "levels",
-    ) -> None:
-        self.smoothing = smoothing
-        self.bins = bins
-        self.categorical_features = categorical_features
-        self.missing = missing
-        self.special_values = special_values
-        self.max_levels = max_levels
-        self.class_prior = class_prior
-        self.crosses = crosses
-        self.ask_if = ask_if
-        self.event_model = event_model
 
     def _learn(self, sample: Sample) -> Evidence:
         tally = self._tally(sample)

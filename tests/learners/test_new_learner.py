@@ -19,8 +19,7 @@ from weigh.cli import main
 from weigh.exports.run import run_sqlite
 
 FILE = '''
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -29,31 +28,11 @@ from weigh.evidence import Evidence, scale_table, weigh_tally
 from weigh.frames import Sample
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class TimidNB(EvidenceClassifier):
     """Naive Bayes whose weights are multiplied by one number."""
 
-    def __init__(
-        self,
-        *,
-        share: float = 0.5,
-        smoothing: Any = 1.0,
-        bins: Any = "mdl",
-        categorical_features: Any = "from_dtype",
-        missing: Any = "level",
-        special_values: Any = None,
-        max_levels: Any = None,
-        class_prior: Any = None,
-        crosses: Any = None,
-    ) -> None:
-        self.share = share
-        self.smoothing = smoothing
-        self.bins = bins
-        self.categorical_features = categorical_features
-        self.missing = missing
-        self.special_values = special_values
-        self.max_levels = max_levels
-        self.class_prior = class_prior
-        self.crosses = crosses
+    share: float = 0.5
 
     def _learn(self, sample: Sample) -> Evidence:
         tally = self._tally(sample)

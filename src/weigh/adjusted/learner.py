@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -43,6 +43,7 @@ from weigh.tally import Tally
 CAVEAT = " and leaves out the error of the exponents"
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class AdjustedNB(EvidenceClassifier):
     """Naive Bayes with an exponent per feature: the Adjusted Probability Model.
 
@@ -112,48 +113,20 @@ class AdjustedNB(EvidenceClassifier):
     paradox)
     """
 
+    norm: Any = "cv"
+    multiclass: str = "softmax"
+    aggregate: str = "mean"
+    fit_prior: bool = False
+    cv: Any = 5
+    random_state: Any = None
+
     _extras = ("exponents_", "prior_exponent_", "norm_", "loss_")
-    prior_exponent_: Any
-    norm_: Any
-    norm_path_: Any = None  # not saved
-    n_passes_: int | None = None  # not saved
+    prior_exponent_: Any = field(init=False)
+    norm_: Any = field(init=False)
+    norm_path_: Any = field(default=None, init=False)  # not saved
+    n_passes_: int | None = field(default=None, init=False)  # not saved
 
     _smoothings = ("1/n", *PRINTED)
-
-    def __init__(
-        self,
-        *,
-        smoothing: Any = 1.0,
-        bins: Any = "mdl",
-        categorical_features: Any = "from_dtype",
-        missing: Any = "level",
-        special_values: Any = None,
-        max_levels: Any = None,
-        class_prior: Any = None,
-        crosses: Any = None,
-        ask_if: Any = None,
-        norm: Any = "cv",
-        multiclass: str = "softmax",
-        aggregate: str = "mean",
-        fit_prior: bool = False,
-        cv: Any = 5,
-        random_state: Any = None,
-    ) -> None:
-        self.smoothing = smoothing
-        self.bins = bins
-        self.categorical_features = categorical_features
-        self.missing = missing
-        self.special_values = special_values
-        self.max_levels = max_levels
-        self.class_prior = class_prior
-        self.crosses = crosses
-        self.ask_if = ask_if
-        self.norm = norm
-        self.multiclass = multiclass
-        self.aggregate = aggregate
-        self.fit_prior = fit_prior
-        self.cv = cv
-        self.random_state = random_state
 
     def _learn(self, sample: Sample) -> Evidence:
         self._check()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import os
 from abc import ABC, abstractmethod
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -246,10 +246,22 @@ class EvidenceModel(ClassifierMixin, Predictor, TableEstimator):
         return tags
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class EvidenceClassifier(EvidenceModel, ABC):
-    """Base of classifiers that learn evidence; a subclass implements `_learn`."""
+    """Base of classifiers that learn evidence; a subclass implements `_learn`.
 
+    The fields are the constructor parameters that learners share; a subclass adds its own.
+    """
+
+    smoothing: Any = 1.0
+    bins: Any = "mdl"
+    categorical_features: Any = "from_dtype"
+    missing: Any = "level"
+    special_values: Any = None
+    max_levels: Any = None
     class_prior: Any = None
+    crosses: Any = None
+    ask_if: Any = None
 
     @abstractmethod
     def _learn(self, sample: Sample) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -121,6 +121,7 @@ ONE_ROW = (
 )
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class BoostedNB(EvidenceClassifier):
     """Boosted naive Bayes, linearised into one table of weights of evidence.
 
@@ -188,48 +189,20 @@ class BoostedNB(EvidenceClassifier):
     0.88
     """
 
+    n_rounds: int = 10
+    combine: str = "evidence"
+    early_stopping: bool = True
+    calibrate_scale: bool = True
+    cv: Any = 5
+    random_state: Any = None
+
     _extras = ("scale_", "agreement_", "cubic_")
     _bodies = ("evidence", "vote")
-    rounds_: Any = None  # not saved
-    n_passes_: int | None = None  # not saved
-    scale_: Any
+    rounds_: Any = field(default=None, init=False)  # not saved
+    n_passes_: int | None = field(default=None, init=False)  # not saved
+    scale_: Any = field(init=False)
 
     _smoothings = ("1/n", *PRINTED)
-
-    def __init__(
-        self,
-        *,
-        smoothing: Any = 1.0,
-        bins: Any = "mdl",
-        categorical_features: Any = "from_dtype",
-        missing: Any = "level",
-        special_values: Any = None,
-        max_levels: Any = None,
-        class_prior: Any = None,
-        crosses: Any = None,
-        ask_if: Any = None,
-        n_rounds: int = 10,
-        combine: str = "evidence",
-        early_stopping: bool = True,
-        calibrate_scale: bool = True,
-        cv: Any = 5,
-        random_state: Any = None,
-    ) -> None:
-        self.smoothing = smoothing
-        self.bins = bins
-        self.categorical_features = categorical_features
-        self.missing = missing
-        self.special_values = special_values
-        self.max_levels = max_levels
-        self.class_prior = class_prior
-        self.crosses = crosses
-        self.ask_if = ask_if
-        self.n_rounds = n_rounds
-        self.combine = combine
-        self.early_stopping = early_stopping
-        self.calibrate_scale = calibrate_scale
-        self.cv = cv
-        self.random_state = random_state
 
     def _learn(self, sample: Sample) -> Evidence | Vote:
         self._check()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -42,6 +43,7 @@ middle 98% by more than the second factor."""
 SIDES = np.array(["down", "up"])
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class BoostedNBRegressor(RegressorMixin, TableEstimator):
     """Boosted naive Bayes for a numeric target, as tables of weights that raise or lower it.
 
@@ -112,44 +114,26 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
     0.98
     """
 
+    smoothing: Any = 1.0
+    bins: Any = 10
+    categorical_features: Any = "from_dtype"
+    missing: Any = "level"
+    special_values: Any = None
+    max_levels: Any = None
+    crosses: Any = None
+    n_rounds: int = 10
+    early_stopping: bool = False
+    grid: int = 100
+    y_range: Any = None
+    calibrate_scale: bool = True
+    cv: Any = 5
+    random_state: Any = None
+
     _bodies = ("estimate",)
     _default_bins = 10
     _later_extras = ("hold_out_error_", "hold_out_variance_", "hold_out_slope_", "hold_out_rows_")
     _extras = ("scale_", "errors_", "alphas_", *_later_extras)
-    held_out_: Floats | None = None  # not saved
-
-    def __init__(
-        self,
-        *,
-        smoothing: Any = 1.0,
-        bins: Any = 10,
-        categorical_features: Any = "from_dtype",
-        missing: Any = "level",
-        special_values: Any = None,
-        max_levels: Any = None,
-        crosses: Any = None,
-        n_rounds: int = 10,
-        early_stopping: bool = False,
-        grid: int = 100,
-        y_range: Any = None,
-        calibrate_scale: bool = True,
-        cv: Any = 5,
-        random_state: Any = None,
-    ) -> None:
-        self.smoothing = smoothing
-        self.bins = bins
-        self.categorical_features = categorical_features
-        self.missing = missing
-        self.special_values = special_values
-        self.max_levels = max_levels
-        self.crosses = crosses
-        self.n_rounds = n_rounds
-        self.early_stopping = early_stopping
-        self.grid = grid
-        self.y_range = y_range
-        self.calibrate_scale = calibrate_scale
-        self.cv = cv
-        self.random_state = random_state
+    held_out_: Floats | None = field(default=None, init=False)  # not saved
 
     no_classes: ClassVar[str] = (
         "estimates numbers by a curve of its total, which pages and exports do not support; fit "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, NoReturn, Self
 
@@ -171,6 +171,7 @@ def _step_text(step: Step) -> str:
 TABLES_ONLY = ("balance_sheet", "decision_function", "evidence_", "merge", "with_prior")
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class C44Classifier(ClassifierMixin, TableEstimator):
     """C4.4: a C4.5 tree grown for its probabilities, and explained as a path.
 
@@ -240,29 +241,17 @@ class C44Classifier(ClassifierMixin, TableEstimator):
     array([0.55, 0.45])
     """
 
-    _bodies = ("tree",)
-    tree_: Tree
+    smoothing: Any = 1.0
+    bins: Any = "mdl"
+    categorical_features: Any = "from_dtype"
+    missing: Any = "skip"
+    special_values: Any = None
+    max_levels: Any = None
+    crosses: Any = None
+    min_rows: float = 2
 
-    def __init__(
-        self,
-        *,
-        smoothing: Any = 1.0,
-        bins: Any = "mdl",
-        categorical_features: Any = "from_dtype",
-        missing: Any = "skip",
-        special_values: Any = None,
-        max_levels: Any = None,
-        crosses: Any = None,
-        min_rows: float = 2,
-    ) -> None:
-        self.smoothing = smoothing
-        self.bins = bins
-        self.categorical_features = categorical_features
-        self.missing = missing
-        self.special_values = special_values
-        self.max_levels = max_levels
-        self.crosses = crosses
-        self.min_rows = min_rows
+    _bodies = ("tree",)
+    tree_: Tree = field(init=False)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Grow the tree.

@@ -6,7 +6,7 @@ rule and computed for each row. The arithmetic mean is not a sum of tables.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -153,6 +153,7 @@ def _share(table: FeatureTable) -> Floats:
 FORMS = ("root", "geometric", "auto", "arithmetic")
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PerplexedNB(EvidenceClassifier):
     """Naive Bayes to a power: the Perplexed Bayes classifier.
 
@@ -215,47 +216,20 @@ class PerplexedNB(EvidenceClassifier):
     0.87
     """
 
+    attenuation: Any = "likelihood"
+    form: Any = "root"
+    n_bins: int = 10
+    cv: Any = 5
+    event_model: str = "levels"
+    random_state: Any = None
+
     _extras = ("attenuation_", "form_")
     _later_extras = ("form_",)
     _bodies = ("evidence", "mean")
-    attenuation_: float | None
-    form_: str | None = None  # absent in files of earlier releases, where it equals `form`
-    attenuation_path_: AttenuationPath | None = None  # not saved
-
-    def __init__(
-        self,
-        *,
-        smoothing: Any = 1.0,
-        bins: Any = "mdl",
-        categorical_features: Any = "from_dtype",
-        missing: Any = "level",
-        special_values: Any = None,
-        max_levels: Any = None,
-        class_prior: Any = None,
-        crosses: Any = None,
-        ask_if: Any = None,
-        attenuation: Any = "likelihood",
-        form: Any = "root",
-        n_bins: int = 10,
-        cv: Any = 5,
-        event_model: str = "levels",
-        random_state: Any = None,
-    ) -> None:
-        self.smoothing = smoothing
-        self.bins = bins
-        self.categorical_features = categorical_features
-        self.missing = missing
-        self.special_values = special_values
-        self.max_levels = max_levels
-        self.class_prior = class_prior
-        self.crosses = crosses
-        self.ask_if = ask_if
-        self.attenuation = attenuation
-        self.form = form
-        self.n_bins = n_bins
-        self.cv = cv
-        self.event_model = event_model
-        self.random_state = random_state
+    attenuation_: float | None = field(init=False)
+    # absent in files of earlier releases, where it equals `form`
+    form_: str | None = field(default=None, init=False)
+    attenuation_path_: AttenuationPath | None = field(default=None, init=False)  # not saved
 
     def _learn(self, sample: Sample) -> Evidence | Mean:
         self._check()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,7 @@ METHODS = (
 CAVEAT = " and leaves out the error of the features' weights, which were chosen to rank"
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class WeightedNB(EvidenceClassifier):
     """Naive Bayes with a weight per feature, chosen to maximise the AUC.
 
@@ -112,46 +113,18 @@ class WeightedNB(EvidenceClassifier):
     array([0.39, 2.33, 0.28])
     """
 
+    method: str = "hill_climbing_both_ways"
+    step: Any = "auto"
+    tol: float = 1e-4
+    choose_on: str = "cv"
+    cv: Any = 5
+    random_state: Any = None
+
     _extras = ("weights_", "auc_")
-    history_: Any = None  # not saved
-    n_passes_: int | None = None  # not saved
+    history_: Any = field(default=None, init=False)  # not saved
+    n_passes_: int | None = field(default=None, init=False)  # not saved
 
     _smoothings = ("1/n", *PRINTED)
-
-    def __init__(
-        self,
-        *,
-        smoothing: Any = 1.0,
-        bins: Any = "mdl",
-        categorical_features: Any = "from_dtype",
-        missing: Any = "level",
-        special_values: Any = None,
-        max_levels: Any = None,
-        class_prior: Any = None,
-        crosses: Any = None,
-        ask_if: Any = None,
-        method: str = "hill_climbing_both_ways",
-        step: Any = "auto",
-        tol: float = 1e-4,
-        choose_on: str = "cv",
-        cv: Any = 5,
-        random_state: Any = None,
-    ) -> None:
-        self.smoothing = smoothing
-        self.bins = bins
-        self.categorical_features = categorical_features
-        self.missing = missing
-        self.special_values = special_values
-        self.max_levels = max_levels
-        self.class_prior = class_prior
-        self.crosses = crosses
-        self.ask_if = ask_if
-        self.method = method
-        self.step = step
-        self.tol = tol
-        self.choose_on = choose_on
-        self.cv = cv
-        self.random_state = random_state
 
     def _learn(self, sample: Sample) -> Evidence:
         self._check()
