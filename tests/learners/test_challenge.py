@@ -239,12 +239,34 @@ def test_a_challenge_of_a_number_and_classes_is_refused():
             weigh.challenge(*pair, train, "y")
 
 
-@pytest.mark.parametrize("pos_label", ["bad", "good"])
-def test_a_score_is_refused_with_the_probability_that_divides_the_rows_there(pos_label):
+def make_card():
     rng = np.random.default_rng(0)
     X = [{"a": a, "b": b} for a, b in rng.choice([*"xyz"], (300, 2))]
     y = np.where(rng.random(300) < [0.2 + 0.5 * (row["a"] == "x") for row in X], "good", "bad")
-    card = weigh.Scorecard(weigh.EvidenceNB().fit(X, y), pos_label="good")
+    return weigh.Scorecard(weigh.EvidenceNB().fit(X, y), pos_label="good"), X, y
+
+
+@pytest.mark.parametrize("pos_label", ["bad", "good"])
+def test_the_commands_take_a_score_as_the_cut_off_of_a_card(tmp_path, monkeypatch, pos_label):
+    card, X, y = make_card()
+    paths = [str(tmp_path / name) for name in ("card.json", "rest.csv")]
+    weigh.save(card, paths[0])
+    write_file(pa.Table.from_pylist(X).append_column("y", pa.array(y)), paths[1])
+    score = int(np.median(card.score(X)))
+    words = ("--target", "y", "--cut-off", str(score))
+    told = run("challenge", paths[0], *paths, *words, "--pos-label", pos_label, "--json").stdout
+    accepted = (card.score(X) >= score) == (pos_label == "good")
+    assert 0 < accepted.mean() < 1
+    assert json.loads(told)["old"]["above"] == pytest.approx(accepted.mean())
+    sessions = []
+    monkeypatch.setattr("weigh.workbench.edit_in_browser", lambda s, *_, **__: sessions.append(s))
+    run("edit", *paths, *words)
+    assert sessions[0].now.above == pytest.approx((card.score(X) >= score).mean())
+
+
+@pytest.mark.parametrize("pos_label", ["bad", "good"])
+def test_a_score_is_refused_with_the_probability_that_divides_the_rows_there(pos_label):
+    card, X, y = make_card()
     score = int(np.median(card.score(X)))
     with pytest.raises(ValueError, match=f"a score of .* {score} is a probability") as raised:
         weigh.challenge(card, card, X, y, cut_off=score, pos_label=pos_label)

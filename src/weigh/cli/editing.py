@@ -17,6 +17,7 @@ from weigh.cli.data import (
     is_card,
     keep_apart,
     read_any,
+    read_cut_off,
     read_like,
     read_with_target,
 )
@@ -63,39 +64,35 @@ def _tell_end(session: Session) -> str:
 @main.command()
 @options.model
 @options.data
-@click.option(
-    "-o",
-    "--output",
-    metavar="FILE",
-    help="Where to write the edited model (default: model-edited.json beside model.json).",
+@options.option(
+    "-o --output FILE",
+    "Where to write the edited model (default: model-edited.json beside model.json).",
 )
 @options.target
-@click.option(
-    "--train",
-    metavar="DATA",
-    help="Training rows, for refits and for counts after a cut point moves (default: DATA).",
+@options.option(
+    "--train DATA",
+    "Training rows, for refits and for counts after a cut point moves (default: DATA).",
 )
-@click.option("--by", metavar="COL", help="Show the effect on each group of this column.")
-@options.share(
-    "--cut-off",
-    default=0.5,
-    metavar="P",
-    help="Probability above which a row counts as positive; the page shows the share of such rows.",
+@options.option("--by COL", "Show the effect on each group of this column.")
+@options.option(
+    "--cut-off P|SCORE",
+    "Probability above which a row counts as positive, or lowest approved score of a scorecard; "
+    "the page shows the share of such rows (default: probability 0.5).",
+    type=float,
 )
-@click.option(
-    "--adverse",
-    metavar="CLASS",
-    help="The class that is declined: the page then shows the approval rate at the cut-off.",
+@options.option(
+    "--adverse CLASS",
+    "The class that is declined: the page then shows the approval rate at the cut-off.",
 )
-@click.option("--who", metavar="NAME", help="The name to record (default: the login name).")
-@click.option(
+@options.option("--who NAME", "The name to record (default: the login name).")
+@options.option(
     "--port",
+    "Port of the page.",
+    show_default="any free port",
     type=click.IntRange(0, 65535),
     default=0,
-    show_default="any free port",
-    help="Port of the page.",
 )
-@click.option("--open", "show", is_flag=True, help="Open the page in the default browser.")
+@options.option("--open", "Open the page in the default browser.", to="show", is_flag=True)
 def edit(
     model: str,
     data: str,
@@ -103,7 +100,7 @@ def edit(
     target: str | None,
     train: str | None,
     by: str | None,
-    cut_off: float,
+    cut_off: float | None,
     adverse: str | None,
     who: str | None,
     port: int,
@@ -141,7 +138,8 @@ def edit(
     declined = find_class(fitted, adverse)
     if declined is None and is_card(fitted):
         declined = fitted.adverse
-    session = Session(editor, table, output, cut_off, by, declined)
+    decides = read_cut_off(fitted, cut_off)
+    session = Session(editor, table, output, 0.5 if decides is None else decides, by, declined)
     if session.continued:
         say(f"continued the draft {session.draft} with {count_of(session.continued, 'change')}")
 

@@ -18,6 +18,7 @@ from weigh.cli.data import (
     is_card,
     outcome_of,
     read_any,
+    read_cut_off,
     read_evaluated,
     read_like,
     read_with_target,
@@ -34,10 +35,10 @@ from weigh.cli.training import read_exposure
 @options.target
 @options.by
 @options.cost
-@click.option("--train", metavar="DATA", help="Training rows, evaluated for comparison.")
+@options.option("--train DATA", "Training rows, evaluated for comparison.")
 @options.profit
 @options.score_cut_off
-@click.option("--tables", metavar="FOLDER", help="Also write the score tables as CSV (scorecards).")
+@options.option("--tables FOLDER", "Also write the score tables as CSV (scorecards).")
 @options.pos_label
 @options.weight
 @options.exposure
@@ -49,17 +50,13 @@ def evaluate(
     model: str,
     data: str,
     target: str | None,
-    by: str | None,
-    cost: tuple[float, float] | None,
     train: str | None,
-    pos_label: Any,
-    weight: str | None,
     exposure: str | None,
     event: str | None,
     duration: str | None,
     times: list[float] | None,
     as_json: bool,
-    **of_card: Any,
+    **asked: Any,
 ) -> None:
     """Evaluate a model on hold-out rows.
 
@@ -83,38 +80,28 @@ def evaluate(
     from weigh.scorecard.bands import implied_costs
 
     fitted = read_any(model, times=True)
-    _check_card_options(fitted, model, by, of_card)
+    of_card = {name: asked.pop(name) for name in ("profit", "cut_off", "tables")}
+    _check_card_options(fitted, model, asked["by"], of_card)
     own = read_exposure(fitted, exposure)
     outcome = outcome_of(fitted, event, duration)
     if outcome is not None:
-        asked = {"by": by, "costs": cost, "pos_label": pos_label, "sample_weight": weight}
         _evaluate_times(fitted, data, outcome, target or train, asked | {"times": times}, as_json)
         return
     if times is not None:
         raise click.UsageError(f"--times needs a survival model, and {model} is none")
     if hasattr(fitted, "no_classes"):
-        own |= {"by": by, "train": train, "costs": cost, "pos_label": pos_label}
-        own |= {"sample_weight": weight}
         table, target = read_with_target(fitted, data, target)
-        found = weigh.evaluate(fitted, table, target, **own)
-        print_found(found, as_json)
+        print_found(weigh.evaluate(fitted, table, target, train=train, **own, **asked), as_json)
         return
     Question.of_model(fitted)
     table, target = read_with_target(fitted, data, target)
-    pos_label = tell_class(fitted, pos_label, cost)
-    if of_card["profit"] is not None and cost is None:
-        cost = implied_costs(fitted, _name_amounts(of_card["profit"]), pos_label)
-    found = weigh.evaluate(
-        fitted,
-        table,
-        target,
-        sample_weight=weight,
-        train=None if train is None else (read_like(fitted, train, target), target),
-        by=by,
-        costs=cost,
-        pos_label=pos_label,
-    )
+    asked["pos_label"] = tell_class(fitted, asked["pos_label"], asked["costs"])
+    if of_card["profit"] is not None and asked["costs"] is None:
+        asked["costs"] = implied_costs(fitted, of_card["profit"], asked["pos_label"])
+    rows = None if train is None else (read_like(fitted, train, target), target)
+    found = weigh.evaluate(fitted, table, target, train=rows, **asked)
     if is_card(fitted):
+        weight, by = asked["sample_weight"], asked["by"]
         _print_card(found, _score_tables(fitted, table, target, weight, by, of_card), as_json)
     else:
         print_found(found, as_json)
@@ -144,10 +131,6 @@ def _print_card(found: Any, tables: dict[str, Any], as_json: bool) -> None:
     click.echo(json.dumps(told, ensure_ascii=False, allow_nan=False))
 
 
-def _name_amounts(profit: tuple[float, float]) -> dict[str, float]:
-    return dict(zip(("good", "bad"), profit, strict=True))
-
-
 def _score_tables(
     card: Any, table: Any, target: str, weight: str | None, by: str | None, asked: dict[str, Any]
 ) -> dict[str, Any]:
@@ -157,8 +140,7 @@ def _score_tables(
     from weigh.frames import write_file
     from weigh.writing import make_folder
 
-    profit = asked["profit"] and _name_amounts(asked["profit"])
-    bands = card.bands(table, target, sample_weight=weight, profit=profit)
+    bands = card.bands(table, target, sample_weight=weight, profit=asked["profit"])
     parts = {"bands": bands, "gains": bands.gains}
     if asked["cut_off"] is not None:
         parts["impact"] = card.impact(table, by, asked["cut_off"])
@@ -175,11 +157,11 @@ def _score_tables(
 @click.argument("new", metavar="NEW")
 @options.data
 @options.target
-@click.option(
-    "--cut-off",
+@options.option(
+    "--cut-off P|SCORE",
+    "Probability above which a row counts as positive, or lowest approved score of OLD, if it is a "
+    "scorecard (default: probability 0.5).",
     type=float,
-    metavar="P",
-    help="Probability above which a row counts as positive, also for scorecards (default: 0.5).",
 )
 @options.pos_label
 @options.weight
@@ -191,12 +173,10 @@ def challenge(
     new: str,
     data: str,
     target: str | None,
-    cut_off: float | None,
-    pos_label: str | None,
-    weight: str | None,
     exposure: str | None,
     output: str | None,
     as_json: bool,
+    **asked: Any,
 ) -> None:
     """Compare a model in use with its challenger.
 
@@ -214,10 +194,10 @@ def challenge(
     models = read_any(old), read_any(new)
     table, target = read_with_target(models[0], data, target)
     tables = table, read_evaluated(models[1], data, target)
-    label = find_class(models[0], pos_label)
-    asked = {"cut_off": cut_off, "sample_weight": weight, "pos_label": label}
-    own = read_exposure(models[0], exposure)
-    found = challenge_each(models, tables, target, **asked, **own)
+    asked["pos_label"] = find_class(models[0], asked["pos_label"])
+    asked["cut_off"] = read_cut_off(models[0], asked["cut_off"], asked["pos_label"])
+    asked |= read_exposure(models[0], exposure)
+    found = challenge_each(models, tables, target, **asked)
     if output is not None:
         write_text(found.to_html(), output)
     print_found(found, as_json)
@@ -244,25 +224,23 @@ DRIFTED = 3
 @click.argument("data", metavar="[DATA]...", nargs=-1)
 @options.reading
 @options.target
-@options.share(
+@options.option(
     "--alpha",
+    "The probability of a false alarm, for all checks of one file together.",
+    type=options.SHARE,
     default=0.01,
-    help="The probability of a false alarm, for all checks of one file together.",
 )
-@options.choice(
+@options.option(
     "--fail-on",
-    among=["notice", "warning", "alarm"],
-    help="Exit with code 3 if drift is of this level or a higher one (default: never).",
+    "Exit with code 3 if drift is of this level or a higher one (default: never).",
+    among="notice warning alarm",
 )
-@click.option(
-    "--metrics",
-    metavar="FILE",
-    help="File with the answer of /metrics of weigh serve, in place of DATA.",
+@options.option(
+    "--metrics FILE", "File with the answer of /metrics of weigh serve, in place of DATA."
 )
-@click.option(
-    "--reference",
-    metavar="DATA",
-    help="Training or hold-out rows. Adds the PSI of the totals, relative to these rows.",
+@options.option(
+    "--reference DATA",
+    "Training or hold-out rows. Adds the PSI of the totals, relative to these rows.",
 )
 @options.exposure
 @options.event

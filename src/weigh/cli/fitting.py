@@ -36,7 +36,7 @@ from weigh.progress import show_progress
 
 
 @main.command()
-@click.option("--save", metavar="FILE", help="Also write the demo's table, as CSV or Parquet.")
+@options.option("--save FILE", "Also write the demo's table, as CSV or Parquet.")
 def demo(save: str | None) -> None:
     """Fit a small example; print its weights and a balance sheet.
 
@@ -65,90 +65,74 @@ def demo(save: str | None) -> None:
 
 @main.command()
 @options.data
-@click.option("--target", metavar="COL", help="The column to predict.")
+@options.option("--target COL", "The column to predict.")
 @options.event
 @options.duration
-@click.option(
-    "--entry", metavar="COL", help="Survival: column of the time from which rows were observed."
-)
+@options.option("--entry COL", "Survival: column of the time from which rows were observed.")
 @options.output("Where to write the model.")
-@click.option(
+@options.option(
     "--learner",
-    default="educated",
-    show_default=True,
-    help="educated, evidence, adjusted, weighted, boosted, perplexed or c44; for numbers "
+    "educated, evidence, adjusted, weighted, boosted, perplexed or c44; for numbers "
     "educated-regressor or boosted-regressor.",
+    default="educated",
 )
-@options.choice(
+@options.option(
     "--task",
-    among=["auto", "classification", "regression"],
+    "Kind of the target. auto: numbers with more than 20 distinct values are a regression (learner "
+    "educated only).",
+    among="auto classification regression",
     default="auto",
-    help="Kind of the target. auto: numbers with more than 20 distinct values are a regression "
-    "(learner educated only).",
 )
 @options.weight
 @options.fit_exposure
 @options.drop
 @options.categorical
-@click.option(
-    "--bins",
+@options.option(
+    "--bins mdl|fine|optimal|N|MODEL",
+    "Binning of numeric columns. mdl: supervised; fine: many bins; optimal: largest information "
+    "value; N: quantile bins; MODEL: cut points of a model file (default: the learner's).",
     type=options.BINS,
-    metavar="mdl|fine|optimal|N|MODEL",
-    help="Binning of numeric columns. mdl: supervised; fine: many bins; optimal: largest "
-    "information value; N: quantile bins; MODEL: cut points of a model file (default: the "
-    "learner's).",
 )
 @classing_options
-@click.option(
-    "--smoothing",
+@options.option(
+    "--smoothing S|1/n",
+    "Pseudo-count added to each level (default: 1).",
     type=options.SMOOTHING,
-    metavar="S|1/n",
     default=1.0,
-    help="Pseudo-count added to each level (default: 1).",
 )
-@options.choice(
+@options.option(
     "--missing",
-    among=["level", "skip"],
-    help="Missing values: a level of their own, or no evidence (default: the learner's).",
+    "Missing values: a level of their own, or no evidence (default: the learner's).",
+    among="level skip",
 )
 @options.max_levels
-@click.option(
-    "--cross",
-    "crosses",
-    nargs=2,
-    multiple=True,
-    metavar="COL COL",
-    help="Treat two columns as one feature (repeatable).",
+@options.option(
+    "--cross COL COL", "Treat two columns as one feature (repeatable).", to="crosses", multiple=True
 )
-@options.choice(
+@options.option(
     "--recalibrate",
-    among=["spline", "sigmoid", "temperature", "isotonic"],
-    help="Recalibrate probabilities by cross-validation.",
+    "Recalibrate probabilities by cross-validation.",
+    among="spline sigmoid temperature isotonic",
 )
-@click.option(
-    "--set",
-    "own",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="Set a parameter of the learner (repeatable).",
+@options.option(
+    "--set NAME=VALUE", "Set a parameter of the learner (repeatable).", to="own", multiple=True
 )
-@click.option(
-    "--checkpoint",
-    metavar="DIR",
-    help="Folder for intermediate results: after an interruption the same command continues.",
+@options.option(
+    "--checkpoint DIR",
+    "Folder for intermediate results: after an interruption the same command continues.",
 )
 @options.holdout
-@click.option(
+@options.option(
     "--summary",
+    "Also write a summary of the rows beside the model: model.summary.json for model.json. weigh "
+    "update and weigh merge use it in place of the rows.",
     is_flag=True,
-    help="Also write a summary of the rows beside the model: model.summary.json for model.json. "
-    "weigh update and weigh merge use it in place of the rows.",
 )
-@click.option(
+@options.option(
     "--training-rows/--no-training-rows",
+    "Keep hashes of up to 512 training rows, so that evaluations can warn about them. Anyone with "
+    "the file can test whether a row was among them (default: yes).",
     default=True,
-    help="Keep hashes of up to 512 training rows, so that evaluations can warn about them. Anyone "
-    "with the file can test whether a row was among them (default: yes).",
 )
 def fit(
     data: str,
@@ -159,7 +143,7 @@ def fit(
     output: str,
     learner: str,
     task: str,
-    weight: str | None,
+    sample_weight: str | None,
     exposure: str | None,
     drop: tuple[str, ...],
     categorical: tuple[str, ...],
@@ -210,24 +194,24 @@ def fit(
     held = hold_out(whole, target or event, holdout, holdout_by, holdout_time)
     table = without_columns(held.train, split_columns)
     learner = choose_learner(learner, task, table, y)
-    named = {target, event, duration, entry, weight, exposure}
+    named = {target, event, duration, entry, sample_weight, exposure}
     parameters |= take_classing(parameters, table, named)
     model = make_model(learner, parameters, own, recalibrate)
     more = read_exposure(model, exposure)
     if isinstance(y, tuple):
-        check_survival(held, weight, entry, summary, checkpoint)
-    about = [y, weight, *more.values(), drop, categorical, holdout, holdout_by, holdout_time]
+        check_survival(held, sample_weight, entry, summary, checkpoint)
+    about = [y, sample_weight, *more.values(), drop, categorical, holdout, holdout_by, holdout_time]
     with show_progress("fitting"), keep_passes(checkpoint, data, model, about) as kept:
-        model.fit(table, y, sample_weight=weight, **more)
+        model.fit(table, y, sample_weight=sample_weight, **more)
     model.provenance_ = trace(model, data, table, target or str(event), held.n_rows)
     if not training_rows:
         model.provenance_ = replace(model.provenance_, training_rows=None)
-    _write_fitted(model, table, y, weight, output, summary)
+    _write_fitted(model, table, y, sample_weight, output, summary)
     kept.clear()
     if held.rest is not None:
-        judge(model, held, y, weight, to_stderr=output == "-", **more)
+        judge(model, held, y, sample_weight, to_stderr=output == "-", **more)
     elif hasattr(model, "classes_") and target is not None:  # `judge` reports leaks itself
-        advise_leaks(table, target, {weight})
+        advise_leaks(table, target, {sample_weight})
     if output != "-":
         _say_fitted(model, table, output)
 
@@ -263,23 +247,21 @@ def _say_fitted(model: Any, table: Any, output: str) -> None:
 
 @main.command()
 @options.data
-@click.option("--target", required=True, metavar="COL", help="The column to predict.")
-@click.option(
-    "--learner",
-    "names",
+@options.option("--target COL", "The column to predict.", required=True)
+@options.option(
+    "--learner NAME",
+    "Learner to compare (repeatable; default: all classifiers, or all regressors if the target is "
+    "a number with more than 20 values).",
+    to="names",
     multiple=True,
-    metavar="NAME",
-    help="Learner to compare (repeatable; default: all classifiers, or all regressors if the "
-    "target is a number with more than 20 values).",
 )
-@click.option(
-    "--set",
-    "own",
+@options.option(
+    "--set LEARNER.NAME=VALUE",
+    "Set a parameter of one learner (repeatable).",
+    to="own",
     multiple=True,
-    metavar="LEARNER.NAME=VALUE",
-    help="Set a parameter of one learner (repeatable).",
 )
-@options.count("--folds", least=2, default=5, help="The number of folds.")
+@options.folds
 @options.weight
 @options.fit_exposure
 @options.drop
@@ -290,12 +272,10 @@ def compare(
     target: str,
     names: tuple[str, ...],
     own: tuple[str, ...],
-    folds: int,
-    weight: str | None,
-    exposure: str | None,
     drop: tuple[str, ...],
     categorical: tuple[str, ...],
     as_json: bool,
+    **asked: Any,
 ) -> None:
     """Compare learners by cross-validation and recommend one.
 
@@ -320,26 +300,20 @@ def compare(
         if compared != names:
             told = f"{target!r} is a number with more than {MOST_CLASSES} values"
             say(f"{told}: regressors are compared")
-    if exposure is not None and not {*compared} <= {*regressors()}:
+    if asked["exposure"] is not None and not {*compared} <= {*regressors()}:
         raise click.UsageError(
             f"--exposure is for regressors, and {target!r} is taken as classes; add --learner "
             "educated-regressor --set educated-regressor.family=poisson"
         )
-    given: dict[str, Any] = {"sample_weight": weight, "exposure": exposure}
-    found = weigh.compare(table, target, _set(compared, own), cv=folds, **given)
+    found = weigh.compare(table, target, _set(compared, own), **asked)
     print_found(found, as_json)
     short = next((short for short, name in known.items() if name == found.choice), None)
     chosen = None if short is None else _options(short, own)
     if chosen is not None:
         words = f"weigh fit {quote(data)} --target {quote(target)}"
-        asked = [
-            ("--weight", (weight,)),
-            ("--exposure", (exposure,)),
-            ("--drop", drop),
-            ("--categorical", categorical),
-        ]
-        for option, columns in asked:
-            words += "".join(f" {option} {quote(column)}" for column in columns if column)
+        columns = {"weight": [asked["sample_weight"]], "exposure": [asked["exposure"]]}
+        for option, given in (columns | {"drop": drop, "categorical": categorical}).items():
+            words += "".join(f" --{option} {quote(name)}" for name in given if name)
         hint(f"{words} {chosen} -o model.json")
 
 
@@ -353,16 +327,13 @@ def _as_regressors(names: tuple[str, ...]) -> tuple[str, ...]:
 
 @main.command()
 @options.data
-@click.option(
-    "-o",
-    "--output",
-    "outputs",
-    nargs=2,
+@options.option(
+    "-o --output TRAIN REST",
+    "Files for the training rows and the hold-out rows (CSV, TSV or Parquet).",
+    to="outputs",
     required=True,
-    metavar="TRAIN REST",
-    help="Files for the training rows and the hold-out rows (CSV, TSV or Parquet).",
 )
-@click.option("--target", metavar="COL", help="Column of classes, for a stratified split.")
+@options.option("--target COL", "Column of classes, for a stratified split.")
 @options.holdout
 def split(data: str, outputs: tuple[str, str], target: str | None, **asked: Any) -> None:
     """Split a table into training rows and hold-out rows.

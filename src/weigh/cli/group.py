@@ -146,7 +146,7 @@ def _name_option(parameter: Any) -> str:
 def print_found(found: Any, as_json: bool) -> None:
     """Print a result to standard output, as text or as one line of JSON."""
     if as_json:
-        click.echo(json.dumps(found.to_dict(), ensure_ascii=False, allow_nan=False))
+        click.echo(json.dumps(found.to_dict(), ensure_ascii=False))
     else:
         click.echo(found.to_text(terminal_width()))
 

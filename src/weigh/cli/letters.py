@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
@@ -17,48 +16,37 @@ from weigh.cli.data import (
     read_like,
     take_row,
 )
-from weigh.cli.group import main, say, terminal_width
+from weigh.cli.group import main, print_found, say
 
-texts_option = click.option(
-    "--texts",
-    metavar="FILE",
-    help="Texts of the reason codes (JSON): texts by feature, level_texts by feature and level.",
+texts_option = options.option(
+    "--texts FILE",
+    "Texts of the reason codes (JSON): texts by feature, level_texts by feature and level.",
 )
 
 
-may_change_option = click.option(
-    "--may-change",
+may_change_option = options.option(
+    "--may-change COL[:up|:down]",
+    "A column that may change, and in which direction (repeatable).",
     multiple=True,
-    metavar="COL[:up|:down]",
-    help="A column that may change, and in which direction (repeatable).",
 )
-row_option = click.option("--row", default=0, show_default=True, help="Which row; the first is 0.")
 
 
 @main.command()
 @options.model
 @options.data
-@row_option
+@options.row
 @may_change_option
-@click.option(
-    "--cut-off",
+@options.option(
+    "--cut-off P|SCORE",
+    "Lowest accepted probability of the positive class, or lowest accepted score of a scorecard "
+    "(default: even odds).",
     type=float,
-    metavar="P|SCORE",
-    help="Lowest accepted probability of the positive class, or lowest accepted score of a "
-    "scorecard (default: even odds).",
 )
 @options.pos_label
-@options.count("-n", least=1, default=3, help="Maximum number of changes to list.")
+@options.option("-n", "Maximum number of changes to list.", least=1, default=3)
 @options.as_json
 def levers(
-    model: str,
-    data: str,
-    row: int,
-    may_change: tuple[str, ...],
-    cut_off: float | None,
-    pos_label: str | None,
-    n: int,
-    as_json: bool,
+    model: str, data: str, row: int, may_change: tuple[str, ...], as_json: bool, **asked: Any
 ) -> None:
     """List the smallest changes of a row that cross a cut-off.
 
@@ -68,40 +56,35 @@ def levers(
 
     fitted = read_any(model)
     case = take_row(read_like(fitted, data), row)
-    chosen = {"cut_off": cut_off, "pos_label": find_class(fitted, pos_label), "n": n}
-    found = weigh.levers(fitted, case, _read_changes(may_change, fitted), **chosen)
-    if as_json:
-        click.echo(json.dumps(found.to_dict(), ensure_ascii=False))
-    else:
-        click.echo(found.to_text(terminal_width()))
+    asked["pos_label"] = find_class(fitted, asked["pos_label"])
+    print_found(weigh.levers(fitted, case, _read_changes(may_change, fitted), **asked), as_json)
 
 
 @main.command()
 @click.argument("card", metavar="CARD")
 @options.data
-@row_option
-@click.option(
-    "--cut-off",
+@options.row
+@options.option(
+    "--cut-off SCORE",
+    "The lowest score that is accepted (a score, not a probability).",
     type=int,
     required=True,
-    metavar="SCORE",
-    help="The lowest score that is accepted (a score, not a probability).",
 )
-@options.count("--reasons", least=1, default=4, help="Number of reasons.")
+@options.option("--reasons", "Number of reasons.", to="n", least=1, default=4)
 @may_change_option
 @texts_option
 @options.labels
-@click.option("-o", "--output", default="-", metavar="FILE", help="Text, or HTML (.html).")
+@options.option("-o --output FILE", "Text, or HTML (.html).", default="-")
 def letter(
     card: str,
     data: str,
     row: int,
     cut_off: int,
-    reasons: int,
     may_change: tuple[str, ...],
     texts: str | None,
     labels: str | None,
     output: str,
+    **asked: Any,
 ) -> None:
     """Write an adverse-action letter with the main reasons.
 
@@ -125,7 +108,7 @@ def letter(
     given = read_texts(texts, parts=True)
     worded = fitted.with_texts(given.pop("texts", None), given.pop("level_texts", None))
     case = take_row(read_like(fitted, data), row)
-    asked = {"n": reasons, "may_change": changes, "labels": read_labels(labels)}
+    asked |= {"may_change": changes, "labels": read_labels(labels)}
     made = worded.letter(case, cut_off, **asked, **given.pop("letter", {}))
     if changes and not made.changes:
         names = ", ".join(map(repr, changes))

@@ -43,35 +43,33 @@ class Smoothing(ParamType):
         return self.fail(f"{value!r} is neither a number of at least 0 nor 1/n", param, ctx)
 
 
-def _with_default(given: dict[str, Any]) -> dict[str, Any]:
-    """The settings of an option, whose help shows the default if there is one."""
-    return given | ({"show_default": True} if "default" in given else {})
+def option(
+    usage: str, text: str, *, to: str = "", least: int | None = None, among: str = "", **more: Any
+) -> Any:
+    """An option from its usage, such as "--cost FP FN", and its help, which shows the default.
+
+    `to` is the parameter that it sets, if it has another name. `least` is the least of whole
+    numbers, and `among` lists the words to choose from.
+    """
+    words = usage.split()
+    values = [word for word in words if not word.startswith("-")]
+    if least is not None:
+        more["type"] = click.IntRange(least)
+    if among:
+        more["type"] = click.Choice(among.split())
+    if "default" in more and "(default" not in text and more["default"] != "-":
+        more = {"show_default": True} | more
+    names = [word for word in words if word.startswith("-")] + [to] * bool(to)
+    shown: dict[str, Any] = {"metavar": " ".join(values), "nargs": len(values)} if values else {}
+    return click.option(*names, help=text, **shown, **more)
 
 
-def count(*names: str, least: int, **more: Any) -> Any:
-    """An option for a whole number of at least `least`."""
-    return click.option(*names, type=click.IntRange(least), **_with_default(more))
-
-
-def number(*names: str, **more: Any) -> Any:
-    """An option for a number."""
-    return click.option(*names, type=float, **_with_default(more))
-
-
-def share(*names: str, **more: Any) -> Any:
-    """An option for a number between 0 and 1."""
-    between = click.FloatRange(0, 1, min_open=True, max_open=True)
-    return click.option(*names, type=between, **_with_default(more))
-
-
-def choice(*names: str, among: list[str], **more: Any) -> Any:
-    """An option for one of several words."""
-    return click.option(*names, type=click.Choice(among), **_with_default(more))
+SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 
 def output(text: str) -> Any:
     """The required option -o, with its help."""
-    return click.option("-o", "--output", required=True, metavar="FILE", help=text)
+    return option("-o --output FILE", text, required=True)
 
 
 PYTHON = {"None": None, "True": True, "False": False}
@@ -87,31 +85,22 @@ def _note(ctx: click.Context, param: click.Parameter, value: Any) -> None:
 def reading(command: Any) -> Any:
     """Add the options for the format of text files."""
     told: dict[str, Any] = {"expose_value": False, "callback": _note}
-    for option in (
-        click.option(
-            "--na",
-            multiple=True,
-            metavar="TEXT",
-            help="Text that means missing, such as NA (repeatable).",
-            **told,
+    for add in (
+        option(
+            "--na TEXT", "Text that means missing, such as NA (repeatable).", multiple=True, **told
         ),
-        click.option(
-            "--encoding", metavar="NAME", help="Encoding of text files (default: UTF-8).", **told
-        ),
-        click.option(
+        option("--encoding NAME", "Encoding of text files (default: UTF-8).", **told),
+        option(
             "--decimal",
+            "Decimal mark of text files (default: detected).",
             type=click.Choice([".", ","]),
-            help="Decimal mark of text files (default: detected).",
             **told,
         ),
-        click.option(
-            "--delimiter",
-            metavar="CHAR",
-            help="Separator of fields in text files (default: detected).",
-            **told,
+        option(
+            "--delimiter CHAR", "Separator of fields in text files (default: detected).", **told
         ),
     ):
-        command = option(command)
+        command = add(command)
     return command
 
 
@@ -137,120 +126,93 @@ def data(command: Any) -> Any:
 
 
 model = click.argument("model", metavar="MODEL")
-weight = click.option("--weight", metavar="COL", help="Column of row weights.")
-exposure = click.option(
-    "--exposure",
-    metavar="COL|NUMBER",
-    help="Exposure for a regression with a log link: a column or a number. Estimates are "
-    "multiplied by it (default: the exposure of the fit).",
+weight = option("--weight COL", "Column of row weights.", to="sample_weight")
+exposure = option(
+    "--exposure COL|NUMBER",
+    "Exposure for a regression with a log link: a column or a number. Estimates are multiplied by "
+    "it (default: the exposure of the fit).",
 )
-fit_exposure = click.option(
-    "--exposure",
-    metavar="COL",
-    help="Column of the exposure, such as the years of a policy, for a regression with a log "
-    "link. Estimates are multiplied by it (default: 1 for every row).",
+fit_exposure = option(
+    "--exposure COL",
+    "Column of the exposure, such as the years of a policy, for a regression with a log link. "
+    "Estimates are multiplied by it (default: 1 for every row).",
 )
-drop = click.option(
-    "--drop", multiple=True, metavar="COL", help="A column to leave out (repeatable)."
+drop = option("--drop COL", "A column to leave out (repeatable).", multiple=True)
+categorical = option("--categorical COL", "A column of categories (repeatable).", multiple=True)
+max_levels = option(
+    "--max-levels N", "Keep the N most frequent levels of each column and join the others.", least=1
 )
-categorical = click.option(
-    "--categorical", multiple=True, metavar="COL", help="A column of categories (repeatable)."
+target = option("--target COL", "Column of the true classes or numbers.")
+event = option("--event COL", "Survival: column with 1 or yes if the event happened, else 0 or no.")
+duration = option(
+    "--duration COL", "Survival: column with the time to the event or to the end of observation."
 )
-max_levels = count(
-    "--max-levels",
-    least=1,
-    metavar="N",
-    help="Keep the N most frequent levels of each column and join the others.",
-)
-target = click.option("--target", metavar="COL", help="Column of the true classes or numbers.")
-event = click.option(
-    "--event",
-    metavar="COL",
-    help="Survival: column with 1 or yes if the event happened, else 0 or no.",
-)
-duration = click.option(
-    "--duration",
-    metavar="COL",
-    help="Survival: column with the time to the event or to the end of observation.",
-)
-times = click.option(
-    "--times",
-    metavar="T,T",
+times = option(
+    "--times T,T",
+    "Survival: times at which to give probabilities, such as 365,730.",
     callback=lambda ctx, param, given: read_times(given),
-    help="Survival: times at which to give probabilities, such as 365,730.",
 )
-by = click.option("--by", metavar="COL", help="Also measure each group of this column.")
-cost = click.option(
-    "--cost",
-    nargs=2,
+folds = option("--folds", "The number of folds.", to="cv", least=2, default=5)
+by = option("--by COL", "Also measure each group of this column.")
+cost = option(
+    "--cost FP FN",
+    "Cost of a false positive and of a false negative (default: as --profit implies, or 1 1).",
+    to="costs",
     type=float,
-    metavar="FP FN",
-    help="Cost of a false positive and of a false negative (default: as --profit implies, or 1 1).",
 )
-pos_label = click.option(
-    "--pos-label",
-    "pos_label",
-    metavar="CLASS",
-    help="The positive class (default: the second of two).",
+pos_label = option("--pos-label CLASS", "The positive class (default: the second of two).")
+row = option("--row", "Which row; the first is 0.", default=0)
+page = option("-o --output FILE.html", "Also write the result as an HTML page.")
+labels = option(
+    "--labels FILE", "JSON file with the names to show for columns, levels, classes and outcomes."
 )
-page = click.option(
-    "-o", "--output", metavar="FILE.html", help="Also write the result as an HTML page."
-)
-labels = click.option(
-    "--labels",
-    metavar="FILE",
-    help="JSON file with the names to show for columns, levels, classes and outcomes.",
-)
-adverse = click.option(
-    "--adverse", metavar="CLASS", help="The bad class, shown in red (default: none)."
-)
-profit = click.option(
-    "--profit",
-    nargs=2,
+adverse = option("--adverse CLASS", "The bad class, shown in red (default: none).")
+profit = option(
+    "--profit GOOD BAD",
+    "Scorecards: profit of an approved good case and of a bad one, such as 100 -900.",
     type=float,
-    metavar="GOOD BAD",
-    help="Scorecards: profit of an approved good case and of a bad one, such as 100 -900.",
+    callback=lambda ctx, param, given: given and dict(zip(("good", "bad"), given, strict=True)),
 )
-score_cut_off = click.option(
-    "--cut-off",
+score_cut_off = option(
+    "--cut-off SCORE",
+    "Scorecards: lowest approved score. Compares the approval rates of the groups of --by.",
     type=float,
-    metavar="SCORE",
-    help="Scorecards: lowest approved score. Compares the approval rates of the groups of --by.",
 )
 HOLDOUT = (
-    share(
-        "--holdout",
-        metavar="SHARE",
-        help="Share of the rows to hold out, such as 0.3; each class gives the same share.",
+    option(
+        "--holdout SHARE",
+        "Share of the rows to hold out, such as 0.3; each class gives the same share.",
+        type=SHARE,
     ),
-    click.option(
-        "--holdout-by",
-        metavar="COL",
-        help="Hold out whole groups of this column. It is not used as a feature.",
+    option(
+        "--holdout-by COL", "Hold out whole groups of this column. It is not used as a feature."
     ),
-    click.option(
-        "--holdout-time",
-        metavar="COL",
-        help="Hold out the latest rows by this column. It is not used as a feature.",
+    option(
+        "--holdout-time COL",
+        "Hold out the latest rows by this column. It is not used as a feature.",
     ),
 )
-as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+as_json = option("--json", "Print JSON.", to="as_json", is_flag=True)
 
 
 def holdout(command: Any) -> Any:
     """Add the options for hold-out rows."""
-    for option in reversed(HOLDOUT):
-        command = option(command)
+    for add in reversed(HOLDOUT):
+        command = add(command)
     return command
+
+
+def is_typed(name: str) -> bool:
+    """Whether the user gave a parameter of the command, which otherwise has its default."""
+    source = click.get_current_context().get_parameter_source(name)
+    return source is click.core.ParameterSource.COMMANDLINE
 
 
 def read_parameters(texts: tuple[str, ...], model: Any) -> dict[str, Any]:
     """The parameters given by --set; an error if an option sets the same parameter."""
     chosen = dict(read_parameter(text, model) for text in texts)
-    context = click.get_current_context()
-    for option in context.command.params:
-        source = context.get_parameter_source(str(option.name))
-        if option.name in chosen and source is click.core.ParameterSource.COMMANDLINE:
+    for option in click.get_current_context().command.params:
+        if option.name in chosen and is_typed(str(option.name)):
             raise click.UsageError(
                 f"{option.opts[-1]} and --set {option.name} set the same parameter; give one"
             )

@@ -34,47 +34,45 @@ from weigh.progress import show_progress
 
 @main.command()
 @options.data
-@click.option("--target", required=True, metavar="COL", help="The column to predict, two classes.")
-@click.option(
-    "--pos-label",
-    metavar="CLASS",
-    help="The class that positive WoE favours (default: the second in sorted order).",
+@options.option("--target COL", "The column to predict, two classes.", required=True)
+@options.option(
+    "--pos-label CLASS",
+    "The class that positive WoE favours (default: the second in sorted order).",
 )
-@click.option(
-    "--time", metavar="COL", help="Column of times: adds the PSI of the later half of the rows."
-)
-@click.option(
-    "--adverse", metavar="CLASS", help="The bad class; positive WoE then favours the other one."
-)
-@click.option(
-    "--bins",
+@options.option("--time COL", "Column of times: adds the PSI of the later half of the rows.")
+@options.option("--adverse CLASS", "The bad class; positive WoE then favours the other one.")
+@options.option(
+    "--bins mdl|fine|optimal|N|MODEL",
+    "Binning of numeric columns, as in weigh fit.",
     type=options.BINS,
-    metavar="mdl|fine|optimal|N|MODEL",
     default="mdl",
-    show_default=True,
-    help="Binning of numeric columns, as in weigh fit.",
 )
 @classing_options
-@options.number("--min-iv", default=0.02, help="Leave out columns with a lower IV.")
-@options.number(
-    "--max-missing", default=0.95, help="Leave out columns with a larger share of missing values."
+@options.option("--min-iv", "Leave out columns with a lower IV.", type=float, default=0.02)
+@options.option(
+    "--max-missing",
+    "Leave out columns with a larger share of missing values.",
+    type=float,
+    default=0.95,
 )
-@options.number(
+@options.option(
     "--max-largest",
+    "Leave out columns with a larger share of rows in one level.",
+    type=float,
     default=0.99,
-    help="Leave out columns with a larger share of rows in one level.",
 )
-@options.number(
+@options.option(
     "--max-correlation",
+    "Leave out columns whose WoE correlates more with a column of larger IV.",
+    type=float,
     default=0.9,
-    help="Leave out columns whose WoE correlates more with a column of larger IV.",
 )
-@options.number(
-    "--max-stability", default=0.25, help="With --time: leave out columns with a larger PSI."
+@options.option(
+    "--max-stability", "With --time: leave out columns with a larger PSI.", type=float, default=0.25
 )
 @options.drop
 @options.categorical
-@click.option("-o", "--output", metavar="FILE", help="Also write the table (.csv or .parquet).")
+@options.option("-o --output FILE", "Also write the table (.csv or .parquet).")
 @options.as_json
 def screen(
     data: str,
@@ -128,52 +126,43 @@ def screen(
 @click.argument("source", metavar="DATA|MODEL")
 @options.reading
 @options.output("The card to write (JSON).")
-@click.option("--target", metavar="COL", help="The column to predict (needed with DATA).")
-@click.option(
-    "--adverse", required=True, metavar="CLASS", help="The bad class, which gets low scores."
+@options.option("--target COL", "The column to predict (needed with DATA).")
+@options.option("--adverse CLASS", "The bad class, which gets low scores.", required=True)
+@options.option("--points-to-double", "Points that double the odds.", type=float, default=20.0)
+@options.option(
+    "--base-score", "The score at which the odds are --base-odds.", type=float, default=600.0
 )
-@options.number("--points-to-double", default=20.0, help="Points that double the odds.")
-@options.number("--base-score", default=600.0, help="The score at which the odds are --base-odds.")
-@options.number(
+@options.option(
     "--base-odds",
+    "Odds of the good class (the one that is not --adverse) at --base-score.",
+    type=float,
     default=50.0,
-    help="Odds of the good class (the one that is not --adverse) at --base-score.",
 )
-@options.count(
-    "--levels",
-    least=3,
-    default=6,
-    help="Maximum number of bins or categories of a feature (with DATA).",
+@options.option(
+    "--levels", "Maximum number of bins or categories of a feature (with DATA).", least=3, default=6
 )
-@click.option(
-    "--bins",
-    "cuts",
-    nargs=2,
+@options.option(
+    "--bins COL CUTS",
+    "Cut points of a column, such as: --bins age 30,50 (repeatable; with DATA).",
+    to="cuts",
     multiple=True,
-    metavar="COL CUTS",
-    help="Cut points of a column, such as: --bins age 30,50 (repeatable; with DATA).",
 )
 @classing_options
-@click.option(
-    "--monotone",
-    "trends",
-    nargs=2,
+@options.option(
+    "--monotone COL up|down|free",
+    "Direction of the points as a column rises (default: chosen from the data; with DATA).",
+    to="trends",
     multiple=True,
-    metavar="COL up|down|free",
-    help="Direction of the points as a column rises (default: chosen from the data; with DATA).",
 )
-@options.choice(
+@options.option(
     "--base",
-    among=["separate", "spread", "lowest"],
+    "Print base points separately, spread over the features, or so that the lowest level of each "
+    "feature has 0 points.",
+    among="separate spread lowest",
     default="separate",
-    help="Print base points separately, spread over the features, or so that the lowest level of "
-    "each feature has 0 points.",
 )
-@options.choice(
-    "--woe",
-    among=["good", "bad"],
-    default="good",
-    help="The class for which the printed WoE is positive.",
+@options.option(
+    "--woe", "The class for which the printed WoE is positive.", among="good bad", default="good"
 )
 @texts_option
 @options.weight
@@ -187,7 +176,7 @@ def scorecard(
     levels: int,
     cuts: tuple[tuple[str, str], ...],
     trends: tuple[tuple[str, str], ...],
-    weight: str | None,
+    sample_weight: str | None,
     drop: tuple[str, ...],
     categorical: tuple[str, ...],
     texts: str | None,
@@ -220,15 +209,15 @@ def scorecard(
         classes = list_classes(table, target)
         bad = pick_class(classes, adverse, "--adverse", target)
         asked |= {"bins": name_once(map(_read_cuts, cuts), "--bins") or None, "closed": "right"}
-        more |= take_classing(asked, table, {target, weight})
-        more |= {"closed": closed, "levels": levels, "sample_weight": weight}
+        more |= take_classing(asked, table, {target, sample_weight})
+        more |= {"closed": closed, "levels": levels, "sample_weight": sample_weight}
         more["monotonic_cst"] = _read_trends(trends, rises=adverse == next(iter(classes)))
         with show_progress("fitting"):
             card = weigh.Scorecard.from_table(table, target, adverse=bad, **more)
         card.provenance_ = trace(card, source, table, target)
-        advise_ids(table, {target, weight})
+        advise_ids(table, {target, sample_weight})
         advise_alike(card._source, table)
-        advise_leaks(table, target, {weight})
+        advise_leaks(table, target, {sample_weight})
     weigh.save(card, output)
     n_levels = sum(map(len, card.points.values()))
     say(f"Scorecard of {len(card.points)} features and {n_levels} levels: {output}")
@@ -236,26 +225,16 @@ def scorecard(
     hint(f"weigh show {output}")
 
 
-TABLE_OPTIONS = {
-    "target": "--target",
-    "weight": "--weight",
-    "drop": "--drop",
-    "categorical": "--categorical",
-    "cuts": "--bins",
-    "trends": "--monotone",
-    "levels": "--levels",
-    "groups": "--groups",
-    "read_bins": "--read-bins",
-    "closed": "--closed",
-    "special": "--special-values",
-}
+TABLE_ONLY = (
+    "target", "sample_weight", "drop", "categorical", "cuts", "trends", "levels", "groups",
+    "read_bins", "closed", "special",
+)  # fmt: skip
 """Options of `weigh scorecard` that apply to a table only, because a model is already fitted."""
 
 
 def _refuse_table_options(source: str) -> None:
-    source_of = click.get_current_context().get_parameter_source
-    typed = click.core.ParameterSource.COMMANDLINE
-    given = [option for name, option in TABLE_OPTIONS.items() if source_of(name) is typed]
+    typed = [p for p in click.get_current_context().command.params if options.is_typed(str(p.name))]
+    given = [option.opts[-1] for option in typed if option.name in TABLE_ONLY]
     if given:
         raise click.UsageError(f"{source} is a model: {', '.join(given)} goes with a table")
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import click
 
@@ -22,24 +21,22 @@ from weigh.cli.data import (
     read_table_of,
     take_row,
 )
-from weigh.cli.group import main, say, say_class, terminal_width
+from weigh.cli.group import main, print_found, say, say_class, terminal_width
 from weigh.cli.training import read_exposure
 from weigh.progress import show_progress
 
-Columns: TypeAlias = Callable[[Any, Any], dict[str, Any]]
-
-spreadsheet_option = click.option(
+spreadsheet_option = options.option(
     "--spreadsheet",
+    "Put an apostrophe before text that a spreadsheet would run as a formula.",
     is_flag=True,
-    help="Put an apostrophe before text that a spreadsheet would run as a formula.",
 )
 
 
 @main.command()
 @options.model
-@click.option("--feature", metavar="NAME", help="Show one feature only.")
-@click.option("--all", "every", is_flag=True, help="Print every bin, level and table.")
-@click.option("--about", is_flag=True, help="Print where the model comes from instead.")
+@options.option("--feature NAME", "Show one feature only.")
+@options.option("--all", "Print every bin, level and table.", to="every", is_flag=True)
+@options.option("--about", "Print where the model comes from instead.", is_flag=True)
 @options.as_json
 def show(model: str, feature: str | None, every: bool, about: bool, as_json: bool) -> None:
     """Print the weights of a model, a scorecard or a tree.
@@ -89,12 +86,12 @@ def _show_about(path: str, as_json: bool) -> None:
 @main.command()
 @options.model
 @options.data
-@click.option("-o", "--output", default="-", metavar="FILE", help="CSV, TSV or Parquet to write.")
-@click.option("--keep", multiple=True, metavar="COL", help="A column to copy (repeatable).")
+@options.option("-o --output FILE", "CSV, TSV or Parquet to write.", default="-")
+@options.option("--keep COL", "A column to copy (repeatable).", multiple=True)
 @options.exposure
 @options.times
 @spreadsheet_option
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per row.")
+@options.option("--json", "Print one JSON object per row.", to="as_json", is_flag=True)
 def score(
     model: str,
     data: str,
@@ -143,34 +140,25 @@ def _say_rows(n_rows: int, output: str) -> None:
 @main.command()
 @options.model
 @options.data
-@click.option("--row", default=0, show_default=True, help="Which row; the first is 0.")
+@options.row
 @options.pos_label
-@click.option(
-    "--against", metavar="CLASS", help="The class to compare with, for more than two classes."
-)
-@options.count(
-    "--reasons",
+@options.option("--against CLASS", "The class to compare with, for more than two classes.")
+@options.option(
+    "--reasons N",
+    "Write the N features with the largest weights of every row, as columns.",
     least=1,
-    metavar="N",
-    help="Write the N features with the largest weights of every row, as columns.",
 )
-@options.choice(
+@options.option(
     "--only",
-    among=["for", "against"],
-    help="With --reasons: only weights for the class, or only weights against it.",
+    "With --reasons: only weights for the class, or only weights against it.",
+    among="for against",
 )
-@click.option(
-    "--keep", multiple=True, metavar="COL", help="With --reasons: a column to copy (repeatable)."
-)
-@click.option(
-    "-o", "--output", default="-", metavar="FILE", help="With --reasons: the file to write."
-)
-@click.option(
-    "--time",
+@options.option("--keep COL", "With --reasons: a column to copy (repeatable).", multiple=True)
+@options.option("-o --output FILE", "With --reasons: the file to write.", default="-")
+@options.option(
+    "--time T",
+    "Survival: explain the hazard at this time, and give the probability of the event by then.",
     type=float,
-    metavar="T",
-    help="Survival: explain the hazard at this time, and give the probability of the event by "
-    "then.",
 )
 @spreadsheet_option
 @options.labels
@@ -182,13 +170,12 @@ def explain(
     pos_label: str | None,
     against: str | None,
     reasons: int | None,
-    only: str | None,
     keep: tuple[str, ...],
     output: str,
     time: float | None,
-    spreadsheet: bool,
     labels: str | None,
     as_json: bool,
+    **more: Any,
 ) -> None:
     """Explain one row, or give reasons for every row.
 
@@ -207,25 +194,21 @@ def explain(
     table = read_like(fitted, data)
     _check_time(fitted, time, reasons, labels)
     if reasons is not None:
-        source = click.get_current_context().get_parameter_source("row")
-        if source is click.core.ParameterSource.COMMANDLINE:
+        if options.is_typed("row"):
             raise click.UsageError(
                 "--reasons explains every row and --row explains one; give one of the two"
             )
-        columns = _reason_columns(fitted, reasons, pos_label, only)
-        write_reasons(fitted, table, columns, keep, output, spreadsheet)
+        label = find_class(fitted, pos_label)
+        _write_reasons(fitted, table, reasons, label, keep, output, **more)
         return
-    if keep or only or spreadsheet or output != "-":
+    if keep or any(more.values()) or output != "-":
         raise click.UsageError("--only, --keep, --spreadsheet and -o need --reasons N")
     case = take_row(table, row)
     if time is None:
         page = _explain_row(fitted, case, pos_label, against, read_labels(labels))
     else:
         page = fitted._explain_case(case, pos_label, against, time)
-    if as_json:
-        click.echo(json.dumps(page.to_dict(), ensure_ascii=False))
-    else:
-        click.echo(page.to_text(terminal_width()))
+    print_found(page, as_json)
 
 
 def _check_time(model: Any, time: float | None, reasons: int | None, labels: str | None) -> None:
@@ -237,24 +220,27 @@ def _check_time(model: Any, time: float | None, reasons: int | None, labels: str
         raise click.UsageError("--labels is not for survival models; leave it out")
 
 
-def write_reasons(
-    model: Any, table: Any, columns: Columns, keep: tuple[str, ...], output: str, spreadsheet: bool
+def _write_reasons(
+    model: Any,
+    table: Any,
+    n: int,
+    pos_label: Any,
+    keep: tuple[str, ...],
+    output: str,
+    only: str | None,
+    spreadsheet: bool,
 ) -> None:
-    """Write the features with the largest weights of every row, as a table."""
+    """Write the features with the largest weights or costs of every row, as a table."""
     from weigh.scoring import score_parts, write_scores
+    from weigh.sheet import reason_columns
+
+    def columns(model: Any, part: Any) -> dict[str, Any]:
+        return reason_columns(model, model._read(part), n, pos_label, only)
 
     kept = tuple(check_column(table, name) for name in keep)
     with show_progress("explaining"):
         n_rows = write_scores(score_parts(model, table, kept, columns), output, spreadsheet)
     _say_rows(n_rows, output)
-
-
-def _reason_columns(model: Any, n: int, pos_label: str | None, only: str | None) -> Columns:
-    """A function that gives the reasons of rows as columns: the largest weights or costs."""
-    from weigh.sheet import reason_columns
-
-    label = find_class(model, pos_label)
-    return lambda model, part: reason_columns(model, model._read(part), n, label, only)
 
 
 def _explain_row(

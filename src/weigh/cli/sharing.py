@@ -27,41 +27,29 @@ from weigh.cli.training import read_exposure
 @main.command()
 @options.model
 @options.output("The HTML file to write.")
-@click.option(
-    "--question",
-    "questions",
-    nargs=2,
+@options.option(
+    "--question COL TEXT",
+    "Question to ask in place of the column's name (repeatable).",
+    to="questions",
     multiple=True,
-    metavar="COL TEXT",
-    help="Question to ask in place of the column's name (repeatable).",
+    callback=lambda ctx, param, given: dict(given),
 )
 @options.pos_label
 @options.adverse
 @options.labels
-@click.option(
-    "--cut-off",
-    type=float,
-    metavar="P|SCORE",
-    help="Probability above which the page shows the decision ABOVE, or lowest approved score of a "
+@options.option(
+    "--cut-off P|SCORE",
+    "Probability above which the page shows the decision ABOVE, or lowest approved score of a "
     "scorecard.",
+    type=float,
 )
-@click.option(
-    "--decision",
-    "decisions",
-    nargs=2,
-    metavar="ABOVE BELOW",
-    help="Texts to show above and below the cut-off (default: above, not above).",
+@options.option(
+    "--decision ABOVE BELOW",
+    "Texts to show above and below the cut-off (default: above, not above).",
+    to="decisions",
 )
-@click.option("--title", help="Heading of the page.")
-def calculator(
-    model: str,
-    output: str,
-    questions: tuple[tuple[str, str], ...],
-    pos_label: str | None,
-    adverse: str | None,
-    labels: str | None,
-    **asked: Any,
-) -> None:
+@options.option("--title", "Heading of the page.")
+def calculator(model: str, output: str, **asked: Any) -> None:
     """Write a calculator: an HTML page with a form.
 
     It shows the balance sheet as answers are given.
@@ -75,15 +63,8 @@ def calculator(
     keep_apart(output, model)
     fitted = read_any(model)
     read_subject(fitted)
-    weigh.calculator(
-        fitted,
-        path=output,
-        questions=dict(questions),
-        pos_label=find_class(fitted, pos_label),
-        adverse=find_class(fitted, adverse),
-        labels=read_labels(labels),
-        **asked,
-    )
+    asked |= {name: find_class(fitted, asked[name]) for name in ("pos_label", "adverse")}
+    weigh.calculator(fitted, path=output, **asked | {"labels": read_labels(asked["labels"])})
     say(f"calculator of {type(fitted).__name__}: {output}")
 
 
@@ -103,24 +84,17 @@ def calculator(
 @options.duration
 @options.profit
 @options.score_cut_off
-@options.count("--examples", least=0, default=4, help="Number of rows to explain.")
-@click.option("--title", help="Heading of the page.")
+@options.option("--examples", "Number of rows to explain.", least=0, default=4)
+@options.option("--title", "Heading of the page.")
 def report(
     model: str,
     data: str,
     output: str,
     target: str | None,
-    by: str | None,
-    cost: tuple[float, float] | None,
-    pos_label: Any,
-    adverse: str | None,
-    labels: str | None,
-    weight: str | None,
     exposure: str | None,
     event: str | None,
     duration: str | None,
-    profit: tuple[float, float] | None,
-    **more: Any,
+    **asked: Any,
 ) -> None:
     """Write an HTML report about a model.
 
@@ -144,27 +118,15 @@ def report(
     if y is None:
         read_subject(fitted)
         table, y = read_with_target(fitted, data, target)
-        pos_label, adverse = tell_class(fitted, pos_label, cost), find_class(fitted, adverse)
+        asked["pos_label"] = tell_class(fitted, asked["pos_label"], asked["costs"])
+        asked["adverse"] = find_class(fitted, asked["adverse"])
     elif target is not None:
         raise click.UsageError(f"{model} is a survival model: leave out --target")
     else:
         table = read_evaluated(fitted, data)
         y = with_entry(fitted, y, table)
-    weigh.report(
-        fitted,
-        table,
-        y,
-        path=output,
-        sample_weight=weight,
-        **read_exposure(fitted, exposure),
-        by=by,
-        costs=cost,
-        pos_label=pos_label,
-        adverse=adverse,
-        labels=read_labels(labels),
-        profit=profit and dict(zip(("good", "bad"), profit, strict=True)),
-        **more,
-    )
+    asked |= read_exposure(fitted, exposure) | {"labels": read_labels(asked["labels"])}
+    weigh.report(fitted, table, y, path=output, **asked)
     say(f"report of {type(fitted).__name__} on {count_of(table.num_rows, 'row')}: {output}")
     told = tell_training_rows(find_training_rows(fitted, table))
     if told:
@@ -173,31 +135,23 @@ def report(
 
 @main.command()
 @options.model
-@click.option(
-    "--host",
-    default="127.0.0.1",
-    show_default=True,
-    help="Address to listen on; the default is this machine only.",
+@options.option(
+    "--host", "Address to listen on; the default is this machine only.", default="127.0.0.1"
 )
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=8000,
-    show_default=True,
-    help="Port; 0 takes any free port.",
+@options.option(
+    "--port", "Port; 0 takes any free port.", type=click.IntRange(0, 65535), default=8000
 )
-@options.count("--most-rows", least=1, default=1000, help="Maximum number of rows in a request.")
-@options.count("--most-bytes", least=1, default=1 << 20, help="Maximum size of a request in bytes.")
-@click.option(
-    "--allow-host",
-    "allow_hosts",
+@options.option("--most-rows", "Maximum number of rows in a request.", least=1, default=1000)
+@options.option("--most-bytes", "Maximum size of a request in bytes.", least=1, default=1 << 20)
+@options.option(
+    "--allow-host NAME",
+    "Host name that requests may use, such as scores.example.org; * allows all. localhost and IP "
+    "addresses are always allowed (repeatable).",
+    to="allow_hosts",
     multiple=True,
-    metavar="NAME",
-    help="Host name that requests may use, such as scores.example.org; * allows all. localhost and "
-    "IP addresses are always allowed (repeatable).",
 )
-@options.count("--workers", least=1, default=1, help="Number of processes that answer requests.")
-@click.option("--quiet", is_flag=True, help="Do not log requests.")
+@options.option("--workers", "Number of processes that answer requests.", least=1, default=1)
+@options.option("--quiet", "Do not log requests.", is_flag=True)
 def serve(model: str, **options: Any) -> None:
     """Serve a model over HTTP: a calculator and a JSON API.
 
@@ -217,29 +171,22 @@ def serve(model: str, **options: Any) -> None:
 
 @main.command()
 @options.model
-@options.choice(
-    "--to",
-    among=["sql", "xlsx", "pmml", "onnx", "python", "json"],
-    required=True,
-    help="Format to write.",
-)
-@click.option("-o", "--output", default="-", metavar="FILE", help="Where to write it.")
-@options.choice(
+@options.option("--to", "Format to write.", among="sql xlsx pmml onnx python json", required=True)
+@options.option("-o --output FILE", "Where to write it.", default="-")
+@options.option(
     "--dialect",
-    among=["duckdb", "postgres", "sqlite", "spark", "bigquery", "snowflake", "tsql", "mysql"],
-    help="SQL dialect (default: duckdb).",
+    "SQL dialect (default: duckdb).",
+    among="duckdb postgres sqlite spark bigquery snowflake tsql mysql",
 )
-@click.option("--table", default="rows", show_default=True, help="SQL: the table to read.")
-@click.option("--keep", multiple=True, metavar="COL", help="SQL: a column to copy (repeatable).")
-@click.option(
-    "--contributions", is_flag=True, help="SQL: one column for the weight of each feature."
-)
-@click.option(
-    "--reasons",
+@options.option("--table", "SQL: the table to read.", default="rows")
+@options.option("--keep COL", "SQL: a column to copy (repeatable).", multiple=True)
+@options.option("--contributions", "SQL: one column for the weight of each feature.", is_flag=True)
+@options.option(
+    "--reasons N",
+    "SQL: name the N features with the largest weights.",
+    show_default=False,
     type=click.IntRange(0),
     default=0,
-    metavar="N",
-    help="SQL: name the N features with the largest weights.",
 )
 def export(model: str, to: str, output: str, **options: Any) -> None:
     """Export a model to SQL, Excel, PMML, ONNX or Python.
@@ -319,9 +266,7 @@ def advise_keep(name: str, model: Any) -> None:
 @main.command()
 @click.argument("exported", metavar="EXPORT")
 @options.model
-@click.option(
-    "--dialect", metavar="NAME", help="SQL dialect, if the first line of the file does not name it."
-)
+@options.option("--dialect NAME", "SQL dialect, if the first line of the file does not name it.")
 def check(exported: str, model: str, dialect: str | None) -> None:
     """Check that an exported file gives the model's scores.
 
