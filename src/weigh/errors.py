@@ -1,4 +1,4 @@
-"""Errors that carry the name of a parameter to change, and warnings at the caller's line."""
+"""Errors that carry the name of a parameter, warnings at the caller's line, a notice of a wait."""
 
 from __future__ import annotations
 
@@ -86,6 +86,10 @@ def warn_caller(text: str | Warning, category: type[Warning] = UserWarning) -> N
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("weigh."):
         frame, level = frame.f_back, level + 1
     warnings.warn(text, category, stacklevel=level)
+
+
+on_compile: Callable[[], None] | None = None
+"""Called before numba compiles a loop, which takes seconds; the command line then says so."""
 
 
 class ColumnError(ValueError):

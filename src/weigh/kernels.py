@@ -9,8 +9,24 @@ from typing import Any
 
 import numpy as np
 from numba import njit
+from numba.core import event
 
+from weigh import errors
 from weigh.few import BYTE_TABLE
+
+
+class _Compiling(event.Listener):
+    """Passes on that numba compiles a function: it has not found it in its cache."""
+
+    def on_start(self, event: Any) -> None:
+        if errors.on_compile is not None:
+            errors.on_compile()
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+
+event.register("numba:compile", _Compiling())
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from scipy.special import expit, logit
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.dummy import DummyClassifier
+from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import mean_poisson_deviance, r2_score
 from sklearn.model_selection import (
@@ -920,3 +920,12 @@ def test_the_command_line_compares_regressors_of_a_number(tmp_path):
     told = CliRunner().invoke(main, [*words, *more, "--exposure", "years", "--json"])
     assert json.loads(told.stdout)["loss_name"] == "mean deviance"
     assert "--exposure years" in told.stderr
+
+
+def test_a_slope_that_is_not_defined_is_shown_as_a_dash():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)), rng.normal(size=60)
+    mean = DummyRegressor()
+    found = weigh.compare(X, y, {"mean": mean}, cv=[(np.arange(40), np.arange(40, 60))])
+    assert np.isnan(found["mean"].measures.slope)
+    assert "nan" not in str(found)

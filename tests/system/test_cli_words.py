@@ -727,3 +727,24 @@ def test_an_option_that_has_one_value_is_refused_where_it_is_given_twice(model, 
 def test_options_that_may_be_repeated_and_flags_are_not_refused(model, people):
     told = run("score", model, people, "--keep", "Sex", "--keep", "Age", "--json", "--json")
     assert {"Sex", "Age"} <= {*json.loads(told.stdout.splitlines()[0])}
+
+
+@pytest.mark.parametrize(("ending", "mark"), [("csv", ","), ("tsv", "\t")])
+def test_text_in_a_numeric_column_is_told_with_its_line_in_the_file(tmp_path, ending, mark):
+    train, odd = tmp_path / "train.csv", tmp_path / f"odd.{ending}"
+    train.write_text("age,y\n1,a\n2,b\n3,a\n4,b\n")
+    run("fit", train, "--target", "y", "--learner", "evidence", "-o", tmp_path / "m.json")
+    odd.write_text('note,age\n\n"two\nlines",1\n,2\n,x\n'.replace(",", mark))
+    told = fails("score", tmp_path / "m.json", odd)
+    assert "'x'" in told
+    assert "row 2 (line 6)" in told
+
+
+def test_the_command_line_says_once_that_it_compiles(monkeypatch, capsys):
+    from weigh import errors, kernels
+    from weigh.cli.group import say_compiling
+
+    monkeypatch.setattr(errors, "on_compile", say_compiling)
+    add = kernels.njit(lambda x: x + x)
+    assert add(1) == add(1.0) == 2
+    assert capsys.readouterr().err.count("compiling") == 1

@@ -228,12 +228,12 @@ def read_like(model: Any, data: str, target: str | None = None) -> Any:
         spelled += [target] if _may_be_spelled(model.classes_.tolist()) else []
     table = open_data(data, text, spelled)
     if not hasattr(table, "batches"):
-        _refuse_text(table, [part.name for part in parts if part.is_numeric])
+        _refuse_text(table, [part.name for part in parts if part.is_numeric], data)
     return table
 
 
-def _refuse_text(table: Any, numeric: Sequence[str]) -> None:
-    """Raise an error that names the first text in a numeric column."""
+def _refuse_text(table: Any, numeric: Sequence[str], path: str) -> None:
+    """Raise an error that names the first text in a numeric column, with its line in the file."""
     import pyarrow as pa
 
     from weigh.frames import reads_as_number
@@ -244,9 +244,20 @@ def _refuse_text(table: Any, numeric: Sequence[str]) -> None:
         for row, value in enumerate(table[name].to_pylist()):
             if value is not None and not reads_as_number(value):
                 raise ValueError(
-                    f"column {name!r} is numeric but holds text ({value!r}) in row {row}; convert "
-                    f"it to numbers, or give --na {quote(value)} where that means missing"
+                    f"column {name!r} is numeric but holds text ({value!r}) in row {row}"
+                    f"{_tell_line(path, row)}; convert it to numbers, or give --na {quote(value)} "
+                    "where that means missing"
                 )
+
+
+def _tell_line(path: str, row: int) -> str:
+    """Text on the line of a CSV file at which a row begins; empty for other files."""
+    from weigh.frames.delimited import Dialect, find_line
+
+    if not path.lower().endswith((".csv", ".tsv", ".tab", ".txt")):
+        return ""
+    with open(path, "rb") as file:
+        return f" (line {find_line(file.read(), Dialect(**dialect_of_command()), row)})"
 
 
 def _may_be_spelled(values: Sequence[Any]) -> bool:

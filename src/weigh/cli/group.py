@@ -11,6 +11,8 @@ from typing import Any
 
 import click
 
+from weigh import errors
+
 
 def say(text: str) -> None:
     """Print a message on standard error."""
@@ -214,6 +216,12 @@ class ByTask(click.Group):
                     formatter.write_dl(lines, col_max=30)
 
 
+def say_compiling() -> None:
+    """Print once why the command takes longer than the next one will."""
+    errors.on_compile = None
+    say("note: compiling for this machine; this is needed once after an install")
+
+
 class Process:
     """Marks a context whose process runs one command only and then ends."""
 
@@ -223,7 +231,10 @@ class Group(ByTask):
 
     def __call__(self, *args: Any, **more: Any) -> Any:
         """Run the command line of the process, or the arguments given by a program."""
-        return self.main(*args, **more) if args or more else self.main(obj=Process())
+        if args or more:
+            return self.main(*args, **more)
+        errors.on_compile = say_compiling
+        return self.main(obj=Process())
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command, with warnings and expected errors as one line each on stderr."""

@@ -243,7 +243,7 @@ def _numbers(entry: Entry) -> tuple[str, ...]:
     m = entry.measures
     if isinstance(m, NumberMeasures):
         amounts = [spell(value, digits_of(value)) for value in (m.loss.value, m.rmse, m.mae)]
-        return (*amounts, f"{m.r2:.3f}", f"{m.slope:.2f}")
+        return (*amounts, number(m.r2, 3), number(m.slope, 2))
     assert m is not None
     area = m.auc.value if isinstance(m, Measures) else m.mean_auc
     shown = (m.loss.value, m.misclassification.value, area, m.brier.value)

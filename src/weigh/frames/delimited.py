@@ -186,6 +186,21 @@ def find_delimiter(data: bytes) -> str:
     return max(best, key=lambda mark: (best[mark][0], -DELIMITERS.index(mark)), default=",")
 
 
+def find_line(data: bytes, dialect: Dialect, row: int) -> int:
+    r"""The line, from 1, on which a row of a text file begins; the row below the header is row 0.
+
+    >>> find_line(b'a,b\\n1,"two\\nlines"\\n\\n2,x\\n', Dialect(), 1)
+    5
+    """
+    data = to_utf8(data, dialect.encoding)
+    rows = python_csv.reader(_open(data), delimiter=dialect.delimiter or find_delimiter(data))
+    starts, before = list[int](), 0
+    for fields in rows:
+        starts += [before + 1] * bool(fields)  # blank lines are no rows
+        before = rows.line_num
+    return starts[row + 1]
+
+
 def _rows(lines: Sequence[str], mark: str) -> Iterator[list[str]]:
     """Split each line into fields on its own, so that an open quote affects one line only."""
     yield from (next(python_csv.reader([line], delimiter=mark), []) for line in lines)
