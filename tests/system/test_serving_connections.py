@@ -14,9 +14,18 @@ from urllib.parse import urlsplit
 import pytest
 from benchmarks.load import make_request, press, read_log, running
 from tests.serving import CASE, save_people, serving
+from uvicorn.server import ServerState
 
 from weigh.serving import Log, make_app
-from weigh.serving.http import DEAD, SECONDS, ConnectionLimit, count_places, make_listener
+from weigh.serving.http import (
+    DEAD,
+    REST,
+    SECONDS,
+    ConnectionLimit,
+    Server,
+    count_places,
+    make_listener,
+)
 from weigh.serving.server import bind
 
 HEALTH = make_request("GET", "/healthz")
@@ -124,6 +133,41 @@ def test_a_head_that_does_not_arrive_is_not_waited_for(address, start):
                 break
         assert is_closed(client, 1.0)
         assert time.monotonic() - began < 6
+
+
+def test_a_head_in_many_pieces_is_read_with_rests_and_answered(tmp_path):
+    save_people(tmp_path / "model.json")
+    server = Server(make_app(tmp_path / "model.json"), Log(io.StringIO(), quiet=True))
+    server.config.load()
+    reads = 0
+
+    class Counted(server.config.http_protocol_class):
+        def data_received(self, data):
+            nonlocal reads
+            reads += 1
+            super().data_received(data)
+
+    async def converse():
+        state, loop = ServerState(), asyncio.get_running_loop()
+        listener = await loop.create_server(
+            lambda: Counted(server.config, state, {}), "127.0.0.1", 0
+        )
+        reader, writer = await asyncio.open_connection(*listener.sockets[0].getsockname())
+        start = loop.time()
+        for number in range(300):
+            piece = b"X-%d: y\r\n" % number if number else HEALTH[: HEALTH.index(b"\n") + 1]
+            writer.write(piece)
+            await asyncio.sleep(0.001)
+        most = (loop.time() - start) / REST + 2
+        writer.write(HEALTH[HEALTH.index(b"\n") + 1 :])
+        answer = await reader.readuntil(b"\r\n")
+        writer.close()
+        listener.close()
+        return answer, most
+
+    answer, most = asyncio.run(converse())
+    assert answer == b"HTTP/1.1 200 OK\r\n"
+    assert reads < most
 
 
 def test_a_body_that_does_not_arrive_is_a_408_and_the_end_of_the_connection(address):

@@ -103,6 +103,12 @@ def count_places() -> int:
 MOST_HEAD = 65_536
 """Most bytes of a request before its body."""
 
+REST = 0.01
+"""Seconds until the next piece of a head is read.
+
+What arrives meanwhile is read at once, so that a client cannot wake the server for every header.
+"""
+
 MOST_CHUNKS = 1000
 """Most chunks of a body: each costs the server time, however short it is."""
 
@@ -118,7 +124,10 @@ TOO_MANY = (
 
 
 class Connection(HttpToolsProtocol):
-    """A connection that is counted, and closed if a request exceeds the limits."""
+    """A connection that is counted, and closed if a request exceeds the limits.
+
+    The pieces of a head are read with rests between them.
+    """
 
     limit: ConnectionLimit
 
@@ -146,6 +155,13 @@ class Connection(HttpToolsProtocol):
         if self.unread > MOST_HEAD and not self.transport.is_closing():
             self.refusal = TOO_LONG
             self.send_400_response("")
+        if self.in_head and _is_idle(self):
+            self.flow.pause_reading()
+            self.loop.call_later(REST, self._read_on)
+
+    def _read_on(self) -> None:
+        if not self.transport.is_closing():
+            self.flow.resume_reading()
 
     def on_message_begin(self) -> None:
         """Reset the counts for the next request."""
