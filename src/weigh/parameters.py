@@ -16,9 +16,14 @@ from weigh.tally import Tally
 FINE_RANGE, MAX_FINE_LEVELS = (24, 128), 2048
 """Fewest and most levels of a column with bins="fine", and most levels of all columns together."""
 
+DEEPEST = 8
+"""Largest depth of nested parameters: printing deeper ones may take forever."""
+
 
 def check_parameters(learner: Any) -> None:
     """Raise an error for an invalid shared parameter; it names the parameter and valid values."""
+    for name, value in learner.get_params(deep=False).items():
+        _refuse_deep(name, value)
     _check_event_model(learner)
     _check_smoothing(learner)
     _check_bins(learner)
@@ -30,6 +35,15 @@ def check_parameters(learner: Any) -> None:
             raise ValueError(
                 f"missing must be 'level', 'skip', or a dict from column to these, got {choice!r}"
             )
+
+
+def _refuse_deep(name: str, value: Any, depth: int = 0) -> None:
+    if depth > DEEPEST:
+        raise ParameterError(Parameter(name), f" is nested more than {DEEPEST} deep; flatten it")
+    parts = value.values() if isinstance(value, Mapping) else value
+    if isinstance(value, Mapping | list | tuple):
+        for part in parts:
+            _refuse_deep(name, part, depth + 1)
 
 
 def _values(given: Any) -> Iterable[Any]:

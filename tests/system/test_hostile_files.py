@@ -110,6 +110,15 @@ def test_parameters_that_are_nested_deep_are_refused(saved, kind):
         weigh.load(rewritten(saved))
 
 
+@pytest.mark.parametrize("kind", ["dict", "lists"])
+def test_parameters_that_are_nested_deep_in_python_are_refused(kind):
+    value = 1
+    for _ in range(26):
+        value = {"a": value, "b": value} if kind == "dict" else [value, value]
+    with pytest.raises(ValueError, match="bins is nested more than 8 deep"):
+        weigh.EvidenceNB(bins=value).fit(titanic(), "Survived")
+
+
 def seconds(work):
     start = time.process_time()
     work()

@@ -13,6 +13,7 @@ from weigh.boosted import Estimate, Vote
 from weigh.c44 import Tree
 from weigh.calibrate import RestCurves
 from weigh.evidence import Evidence, Provenance
+from weigh.parameters import DEEPEST
 from weigh.perplexed import Mean
 from weigh.store.evidence import (
     curve_from_dict,
@@ -21,7 +22,6 @@ from weigh.store.evidence import (
     evidence_to_dict,
 )
 from weigh.store.plain import (
-    DEEPEST,
     FORMAT,
     VERSION,
     check,

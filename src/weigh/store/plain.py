@@ -10,11 +10,10 @@ import numpy as np
 
 from weigh.bins import SINGLE, Ask, Binning, Cross, Density, Feature, Kind, check_cuts
 from weigh.frames import Floats, Integers, canonical, key, sort_classes
+from weigh.parameters import DEEPEST
 
 FORMAT, VERSION = "weigh", 1
 """Format and version that model files state."""
-DEEPEST = 8
-"""Largest depth of nested parameters: printing deeper ones may take forever."""
 
 
 def check(holds: bool, what: str) -> None:

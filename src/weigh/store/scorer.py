@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from weigh.evidence import Evidence, Provenance
+from weigh.parameters import DEEPEST
 from weigh.predicting import StoredTable
 from weigh.store.evidence import evidence_from_dict
 from weigh.store.file import (
@@ -24,7 +25,7 @@ from weigh.store.file import (
     text_of_data,
     to_json,
 )
-from weigh.store.plain import DEEPEST, is_object, read_fitted, unplain
+from weigh.store.plain import is_object, read_fitted, unplain
 
 SHARED = (
     "smoothing",
