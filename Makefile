@@ -24,7 +24,9 @@ PROGRAMS := chromium=chromium chromedriver=chromium-driver npm=npm java=openjdk-
 NUMERICAL := tests/learners tests/theorems/test_metrics.py tests/theorems/test_newton.py \
   tests/engines/test_passes.py tests/engines/test_scan.py tests/engines/test_spark.py
 RUNNERS := pytest pytest-xdist hypothesis jsonschema
-PYTHONS ?= $(foreach version,3.11 3.12 3.13 3.14,$(shell python$(version) --version >/dev/null 2>&1 && echo python$(version)))
+# The first Python of each version that runs: a shim of pyenv fails where its version is not chosen.
+PYTHONS ?= $(foreach v,3.11 3.12 3.13 3.14,$(shell for python in python$(v) ~/.pyenv/versions/$(v).*/bin/python$(v); do \
+  "$$python" --version >/dev/null 2>&1 && echo "$$python" && break; done))
 KERNELS := $(shell grep -qw avx512f /proc/cpuinfo && echo SkylakeX) $(shell grep -qw avx2 /proc/cpuinfo && echo Haswell) \
   $(shell grep -qw avx /proc/cpuinfo && echo Sandybridge) Nehalem Prescott
 
@@ -84,7 +86,7 @@ wheel:
 	build/wheel/tools/bin/python -m pip install --quiet build
 	build/wheel/tools/bin/python -m build --outdir dist .
 	mkdir build/wheel/source && tar -xzf dist/*.tar.gz -C build/wheel/source --strip-components 1
-	for python in $(PYTHONS); do echo "$$python"; home="$(CURDIR)/build/wheel/$$python"; \
+	for python in $(PYTHONS); do echo "$$python"; home="$(CURDIR)/build/wheel/$$(basename $$python)"; \
 	  $$python -m venv "$$home" && "$$home/bin/python" -m pip install --quiet dist/*.whl $(RUNNERS) && \
 	  "$$home/bin/weigh" demo && (cd build/wheel/source && \
 	  "$$home/bin/python" -m pytest -n auto -q -rs -m "not system" $(or $(TESTS),tests)) || exit 1; done
