@@ -150,6 +150,8 @@ class Predictor(Reader):
             return "points have no standard errors"
         if type(self).__name__ != "EducatedNB":
             return NO_ERRORS
+        if getattr(self, "point_", None):
+            return "weights rounded to whole points have no standard errors"
         if len(self.classes_) > 2:
             return "standard errors are for two classes only"
         most = f"standard errors are estimated for up to {MOST_ERRORS:,} weights"
@@ -188,6 +190,8 @@ class Predictor(Reader):
 
 class StoredTable(Predictor):
     """A table of weights read from a file, which scores and explains without its learner."""
+
+    point_: float | None = None  # the weight of one point, where weights are whole points
 
     def __init__(self, evidence: Evidence, named: bool) -> None:
         self._learnt, self.classes_ = evidence, evidence.classes

@@ -21,6 +21,7 @@ from weigh.budget.quadratic import Quadratic
 from weigh.budget.small import Ranking, Rows
 from weigh.cli import main
 from weigh.frames import write_file
+from weigh.store.scorer import load_scorer
 
 
 def draw(n=500, seed=0, n_classes=2):
@@ -332,6 +333,14 @@ def test_the_size_of_a_point_is_kept_in_files_and_dropped_with_the_points(fitted
     assert known.point_ == small.point_
     for other in (weigh.update(known, X, y), known.merge(known), clone(small).fit(X, y)):
         assert other.point_ is None
+
+
+def test_a_sheet_of_whole_points_says_why_it_has_no_interval(fitted, tmp_path):
+    model, X, y = fitted
+    small = weigh.simplify(model, X, y, features=3, levels=4, points=5)
+    weigh.save(small, path := tmp_path / "small.json")
+    for one in (small, weigh.load(path), load_scorer(path)):
+        assert "whole points" in one.balance_sheet({}).no_interval
 
 
 def test_a_model_with_joined_categories_can_be_summarised_from_all_columns():

@@ -137,7 +137,9 @@ def _read_evidence(data: Mapping[str, Any]) -> Evidence:
 
 
 def _read_table(data: Mapping[str, Any]) -> StoredTable:
-    return StoredTable.of(data["learner"], _read_evidence(data), data["named"])
+    table = StoredTable.of(data["learner"], _read_evidence(data), data["named"])
+    table.point_ = data["fitted"].get("point_")
+    return table
 
 
 def _is_known(data: Mapping[str, Any]) -> bool:
