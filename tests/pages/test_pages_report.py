@@ -670,6 +670,35 @@ def test_the_report_of_a_card_has_base_points_and_features_in_place_of_a_prior_a
     assert "points have no standard errors" in words
 
 
+def test_every_table_of_a_card_has_the_names_of_the_labels():
+    people = weigh.datasets.titanic()
+    card = weigh.Scorecard.from_table(people, "Survived", adverse="No")
+    words = {
+        "columns": {"Sex": "Man or woman"},
+        "levels": {"Sex": {"Female": "a woman"}},
+        "classes": {"No": "lost", "Yes": "saved"},
+    }
+    page = weigh.report(card, people, "Survived", by="Sex", cut_off=550, labels=words, examples=0)
+    tables = page.partition("Scorecard and cut-offs")[2].partition("All measures")[0]
+    assert "for saved" in tables
+    assert tables.count("Bads are cases of lost") == 3
+    assert tables.count("Man or woman") >= 2
+    assert tables.count("a woman") >= 2
+    assert not re.search(r"\b(Sex|Female|Yes|No)\b", tables)
+
+
+def test_the_share_of_rare_weights_says_that_it_leaves_out_pairs():
+    rng = np.random.default_rng(0)
+    rare = rng.choice(["x", "y", "z"], 400, p=[0.49, 0.49, 0.02])
+    table = pa.table({"a": rng.normal(size=400), "b": rare})
+    y = np.where(
+        table["a"].to_numpy() * np.where(table["b"].to_numpy() == "x", 1, -1) > 0, "t", "f"
+    )
+    for pairs, told in ((0, "weights rest on"), (1, "weights of single features rest on")):
+        model = weigh.EducatedNB(pairs=[("a", "b")] if pairs else 0).fit(table, y)
+        assert told in weigh.report(model, table, y, examples=0)
+
+
 @pytest.mark.system
 def test_a_card_shows_its_points_on_a_phone_and_prints_no_feature_in_two_parts(browser, tmp_path):
     card, table = paper_card()

@@ -17,7 +17,7 @@ from weigh.evaluation.page import Section
 from weigh.evaluation.show import number, page
 from weigh.evidence import Evidence
 from weigh.frames import Floats, Integers
-from weigh.layout import render
+from weigh.layout import count_of, render
 from weigh.metrics import ReliabilityTable, Scored, auc, gains_curve, reliability_table
 from weigh.metrics.predicted import Predicted
 from weigh.metrics.scores import Many
@@ -100,7 +100,7 @@ def draw_reliability(table: ReliabilityTable, of: str, name: str) -> Any:
     told = (
         f"Predictions in {len(table)} bins with intervals. On the diagonal the observed rate is "
         f"the predicted one. The largest gap is {table.largest_gap:.2f}, in a bin of "
-        f"{table.weight_at_largest_gap:,.6g} rows; the mean gap over all rows is "
+        f"{count_of(table.weight_at_largest_gap, 'row')}; the mean gap over all rows is "
         f"{table.expected_calibration_error:.3f}."
     )
     marks = [diagonal, *_bins(plane, table)]

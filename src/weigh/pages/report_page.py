@@ -37,9 +37,18 @@ from weigh.pages.numbers import (
     read_survival_subject,
 )
 from weigh.pages.quality import Example, choose_examples, groups, quality, thresholds
-from weigh.pages.summary import caveats, key_measures, lead, name_evaluation, rank_tables, reversals
+from weigh.pages.summary import (
+    caveats,
+    key_measures,
+    lead,
+    name_evaluation,
+    name_table,
+    rank_tables,
+    reversals,
+)
 from weigh.pages.weights import weight_cards
 from weigh.scorecard.bands import implied_costs
+from weigh.scorecard.show import view as view_card
 from weigh.sheet import notes_of, sides_of, summary_lines
 from weigh.store import tell_parameters
 from weigh.writing import write_text
@@ -241,7 +250,7 @@ def _page(subject: Subject, judged: _Judged, title: str | None) -> str:
         "ranked": rank_tables(subject),
         "caveats": caveats(subject),
         "cards": weight_cards(subject) if subject.card is None else "",
-        "printed": _print_tables(subject.card, judged.printed),
+        "printed": _print_tables(subject, judged.printed),
         "reversals": reversals(subject),
         "provenance": _provenance(subject),
         "exact": exact_formula(subject.evidence, subject.of),
@@ -298,12 +307,16 @@ def _title(subject: Subject, found: Evaluation) -> str:
     return told.replace(found.model, subject.name, 1)
 
 
-def _print_tables(card: Any, more: tuple[Any, ...]) -> list[Section]:
+def _print_tables(subject: Subject, more: tuple[Any, ...]) -> list[Section]:
     """The tables of a scorecard: points of levels, cut-offs, gains and approval by group."""
+    if subject.card is None:
+        return []
+    views = [view_card(subject.card, subject.evidence)]
+    views += [name_table(part, subject.evidence).view() for part in more]
     found = []
-    for part in (card, *more) if card is not None else ():
-        view, texts = part.view(), 2 if part is card else 1  # feature and level
+    for view in views:
         head, rows = view.grids[0].without_bars()
+        texts = view.grids[0].n_names
         found.append(Section(view.title, head, tuple(rows), view.notes, texts))
     return found
 

@@ -16,6 +16,7 @@ from weigh.frames import canonical
 from weigh.layout import count_of
 from weigh.metrics.numbers import Bounded
 from weigh.pages.model import Subject
+from weigh.scorecard.impact import Impact
 
 MOST = 12
 """Maximum number of tables in the summary."""
@@ -196,9 +197,10 @@ def _rare(subject: Subject) -> list[str]:
     if not n or subject.evidence.event_model == "counts":
         return []
     of = sum(map(len, rows))
+    alone = " of single features" if len(single) < len(subject.evidence) else ""
     if subject.evidence.units.are_points:
         return [f"{n:,} of {count_of(of, 'level')} have fewer than {FEW} training rows."]
-    return [f"{n:,} of {of:,} weights rest on fewer than {FEW} training rows."]
+    return [f"{n:,} of {of:,} weights{alone} rest on fewer than {FEW} training rows."]
 
 
 def _turned(subject: Subject) -> list[str]:
@@ -229,18 +231,34 @@ def name_evaluation(found: Evaluation, evidence: Evidence) -> Evaluation:
     """Replace classes, the grouping column and its levels in an evaluation by their labels."""
     own = [canonical(c) for c in evidence.classes.tolist()]
     names = dict(zip(own, evidence.class_names, strict=True))
-    parts = {part.name: part for table in evidence for part in table.feature.parts}
-    by = parts.get(found.by, Feature(found.by))
-    texts = dict(zip(by.labels, by.spelt(WORDS), strict=True)) if by.texts else {}
+    by, texts = _name_groups(found.by, evidence)
     return replace(
         found,
         classes=tuple(names[c] for c in found.classes),
         pos_label=None if found.pos_label is None else names[found.pos_label],
         validation=_name_measures(found.validation, names),
         training=None if found.training is None else _name_measures(found.training, names),
-        by=by.shown,
+        by=by,
         groups=tuple(replace(g, name=texts.get(g.name, g.name)) for g in found.groups),
     )
+
+
+def name_table(found: Any, evidence: Evidence) -> Any:
+    """Replace the class, the grouping column and its levels in a card's table by their labels."""
+    if not isinstance(found, Impact):
+        return replace(found, adverse=evidence.class_names[0])
+    by, texts = _name_groups(found.by, evidence)
+    groups = tuple(replace(g, group=texts.get(g.group, g.group)) for g in found.groups)
+    return replace(
+        found, by=by, reference=texts.get(found.reference, found.reference), groups=groups
+    )
+
+
+def _name_groups(by: str, evidence: Evidence) -> tuple[str, dict[str, str]]:
+    """The display names of a grouping column and of its levels."""
+    parts = {part.name: part for table in evidence for part in table.feature.parts}
+    own = parts.get(by, Feature(by))
+    return own.shown, dict(zip(own.labels, own.spelt(WORDS), strict=True)) if own.texts else {}
 
 
 def _name_measures(

@@ -8,7 +8,7 @@ import numpy as np
 
 from weigh.bins import label
 from weigh.bins.labels import EXACT
-from weigh.evidence import find_reversed, plain_shares, plain_woe
+from weigh.evidence import Evidence, find_reversed, plain_shares, plain_woe
 from weigh.frames import build
 from weigh.layout import Bar, Grid, View
 from weigh.scorecard.bands import spell_count
@@ -85,14 +85,14 @@ def to_frame(card: Scorecard, backend: str | None = None) -> Any:
     return build(level_columns(card), backend or card.evidence.backend)
 
 
-def title(card: Scorecard) -> str:
-    """The scale of the score, in words."""
+def title(card: Scorecard, good: str = "") -> str:
+    """The scale of the score, in words; `good` is a display name of the good class."""
     double, base = f"{card.points_to_double:g}", f"{card.base_score:g}"
-    odds = f"odds of {card.base_odds:g} to 1 for {label(card.pos_label)}"
+    odds = f"odds of {card.base_odds:g} to 1 for {good or label(card.pos_label)}"
     return f"Scorecard: {base} points are {odds}, and {double} points more double them"
 
 
-def notes(card: Scorecard) -> list[str]:
+def notes(card: Scorecard, shown: Evidence) -> list[str]:
     """Notes on the effect of rounding, and on changes by hand."""
     found, done = [], card.rounding
     if done is not None:
@@ -107,7 +107,7 @@ def notes(card: Scorecard) -> list[str]:
             f"On the rows that the card was made from, rounding {ranks}changed no probability by "
             f"more than {done.largest_change:.4f}."
         )
-    against = [table.shown for table in find_reversed(card.evidence)]
+    against = [table.shown for table in find_reversed(shown)]
     if against:
         found.append(
             f"Points run against the WoE of {', '.join(against)} as a whole (correlation over the "
@@ -115,7 +115,7 @@ def notes(card: Scorecard) -> list[str]:
             "Check for correlated features. Single levels of other features may differ from their "
             "WoE, too."
         )
-    if idle := [t.shown for t in card.evidence if not any(card.points[t.name])]:
+    if idle := [t.shown for t in shown if not any(card.points[t.name])]:
         verb = "has" if len(idle) == 1 else "have"
         found.append(f"{', '.join(idle)} {verb} no effect: every level has 0 points.")
     for edit in card.edits:
@@ -131,10 +131,13 @@ SPARE = ("Share", "IV", "Bads", "Rows")
 """Columns that narrow text leaves out, in this order: the others say what they say, or more."""
 
 
-def view(card: Scorecard) -> View:
-    """Every level with its counts and points, and a bar for the points."""
-    found = level_columns(card)
-    features = {table.name: table for table in card.evidence}
+def view(card: Scorecard, shown: Evidence | None = None) -> View:
+    """Every level with its counts and points, and a bar for the points.
+
+    `shown` is the evidence of the card with display names.
+    """
+    found, shown = level_columns(card), shown or card.evidence
+    features = {table.name: table for table in shown}
     levels = {
         name: dict(zip(table.labels, table.feature.spelt(EXACT), strict=True))
         for name, table in features.items()
@@ -165,7 +168,8 @@ def view(card: Scorecard) -> View:
     share = ("share of goods", "share of bads")
     ratio = "/".join(share if card.woe == "good" else share[::-1])
     explained = (
-        f"Bads are cases of {label(card.adverse)}. WoE is ln({ratio}) of one feature alone; points "
-        "come from all features together."
+        f"Bads are cases of {shown.class_names[0]}. WoE is ln({ratio}) of one feature alone; "
+        "points come from all features together."
     )
-    return View(title(card), (grid,), notes=(explained, *notes(card)))
+    heading = title(card, shown.class_names[1])
+    return View(heading, (grid,), notes=(explained, *notes(card, shown)))
