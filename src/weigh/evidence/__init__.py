@@ -61,6 +61,6 @@ from weigh.evidence.provenance import (
     now,
     record,
 )
-from weigh.evidence.show import join_intervals, rule
+from weigh.evidence.show import join_intervals, rule, spell_factor
 from weigh.evidence.tables import Evidence, contrast, flip, squeeze
 from weigh.evidence.units import HUNDREDTHS, Units, hundredths, signed

@@ -139,6 +139,15 @@ def title(evidence: Evidence) -> str:
     return f"Weights of evidence for each class, times 100 ({rows}{more})"
 
 
+def spell_factor(k: float, digits: int) -> str:
+    """The factor of the weights of an incomplete row.
+
+    >>> spell_factor(-0.7739, 4)
+    '1/sqrt(1 - 0.7739 s)'
+    """
+    return f"1/sqrt(1 {'-' if k < 0 else '+'} {abs(k):.{digits}g} s)"
+
+
 def rule(evidence: Evidence) -> str:
     """Sentence about the attenuation of totals; empty if there is none."""
     attenuation = evidence.attenuation
@@ -146,11 +155,10 @@ def rule(evidence: Evidence) -> str:
         return ""
     k = f"{attenuation.k:.4g}"
     if attenuation.form == "known":
-        text = (
-            f"If answers are not known, the weights are multiplied by 1/sqrt(1 + {k} s); "
-            f"s is the share of the evidence that is not known"
+        return (
+            "If answers are not known, the weights are multiplied by "
+            f"{spell_factor(attenuation.k, 4)}; s is the share of the evidence that is not known."
         )
-        return f"{text}."
     root = attenuation.form == "root"
     what = "prior and weights" if root else "weights, but not the prior,"
     base = f"{k}/(n + 1)" if root else f"{k}/n"

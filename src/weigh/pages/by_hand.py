@@ -7,7 +7,14 @@ from typing import Any
 import numpy as np
 
 from weigh.bins import Cross, Feature, Interval, Level, label, printable
-from weigh.evidence import Attenuation, Evidence, FeatureTable, Recalibration, rule
+from weigh.evidence import (
+    Attenuation,
+    Evidence,
+    FeatureTable,
+    Recalibration,
+    rule,
+    spell_factor,
+)
 from weigh.evidence.exposure import OffsetColumn, list_offsets
 from weigh.evidence.units import Words, words_of
 from weigh.layout import render
@@ -153,7 +160,7 @@ def _factor(evidence: Evidence, rule: Attenuation) -> list[str]:
         if rule.shares.get(table.name)
     ]
     return [
-        f"total = prior + weights e,  e = 1/sqrt(1 + {rule.k:.{DIGITS}g} s),  "
+        f"total = prior + weights e,  e = {spell_factor(rule.k, DIGITS)},  "
         "s is the sum of these shares over the features that are not known",
         *shares,
     ]
