@@ -485,9 +485,16 @@ def test_a_report_shows_measures_and_weights_of_the_hazard(files, tmp_path):
     assert run("report", model, rest, "-o", tmp_path / "r.html").exit_code == 0
     page = (tmp_path / "r.html").read_text()
     found = evaluate(weigh.load(model), draw(seed=1), BOTH)
-    for part in (f"{found.concordance:.3f}", f"{found.brier:.4f}", "hazard", "drug"):
+    parts = (f"{found.concordance:.3f}", f"{found.brier:.4f}", "hazard", "drug")
+    known = weigh.drift(weigh.load(model), draw(seed=1))  # which counts the training rows
+    for part in (*parts, f"fitted on {known.n_training:,.0f} rows, of which"):
         assert part in page
     assert weigh.report(weigh.load(model), evaluation=found) == page
+
+
+def test_pages_of_the_hazard_name_the_event(files):
+    page = weigh.calculator(weigh.load(files[2]).hazard_)
+    assert "The probability of died" in page
 
 
 def test_the_export_of_a_hazard_agrees_with_the_model(files, tmp_path):

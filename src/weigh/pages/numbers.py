@@ -247,11 +247,20 @@ def _lead(subject: Subject, found: SurvivalEvaluation) -> list[str]:
         f"This model estimates when {found.event} comes. Its hazard is the probability that "
         f"{found.event} comes in a period, given that it has not come before. A positive weight "
         "makes it come earlier.",
-        f"{subject.name}, fitted on {evidence.class_counts.sum():,.0f} rows and periods at risk. "
+        f"{subject.name}, fitted on {_training_rows(subject)}. "
         f"It has {len(ends):,} periods up to {found.duration} = {ends[-1]:g}, a prior and "
         f"{len(evidence):,} tables with {n_levels:,} levels.",
         f"It is judged here on {found.n_rows:,} rows, of which {found.n_events:,} had the event.",
     ]
+
+
+def _training_rows(subject: Subject) -> str:
+    """The training rows and events of a survival model; early files count only rows and periods."""
+    known = subject.model.level_rows_
+    if known is None:
+        return f"{subject.evidence.class_counts.sum():,.0f} rows and periods at risk"
+    censored, events = np.asarray(known)[-1].tolist()
+    return f"{censored + events:,.6g} rows, of which {events:,.6g} had the event"
 
 
 def _measures(found: SurvivalEvaluation) -> list[tuple[str, str]]:

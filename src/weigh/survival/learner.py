@@ -195,13 +195,17 @@ class EducatedSurvival(TableEstimator):
         """The prior and the tables of the hazard's log odds."""
         if "_learnt" not in vars(self):
             raise AttributeError(f"this {type(self).__name__} has no evidence_ before it is fitted")
-        names = np.array([f"no {self.event_name_}", self.event_name_], dtype=object)
+        names = np.array(self._class_texts, dtype=object)
         return replace(self._learnt, classes=names, form="hazard")  # type: ignore[no-any-return]
+
+    @property
+    def _class_texts(self) -> tuple[str, str]:
+        return f"no {self.event_name_}", str(self.event_name_)
 
     @property
     def hazard_(self) -> EducatedNB:
         """Model of the hazard: a classifier whose rows have the end of the period as a column."""
-        return EducatedNB.of(self._learnt, named=True)
+        return EducatedNB.of(replace(self._learnt, class_texts=self._class_texts), named=True)
 
     @property
     def _timeless(self) -> list[FeatureTable]:
