@@ -8,7 +8,11 @@ import sys
 from pathlib import Path
 
 import nbformat
+import numpy as np
+import pyarrow as pa
 import pytest
+
+import weigh
 
 FITTED = """
 %matplotlib inline
@@ -172,3 +176,26 @@ def test_fitting_and_evaluating_display_nothing(notebook):
     """The bar of a long fit is emptied at its end, and nothing is written to standard error."""
     shown = without_bars(notebook[0]["fitted"])
     assert shown == [], json.dumps(shown)
+
+
+@pytest.mark.system
+def test_names_of_sixteen_letters_and_p_values_are_on_one_line(browser, tmp_path):
+    rng = np.random.default_rng(0)
+    y = rng.choice(["good", "bad"], 600)
+    names = ["internetservices", "deviceprotection", "paperlessbilling", "onlinesecurities"]
+    table = pa.table({n: np.where(rng.random(600) < 0.8, y, "no services") for n in names})
+    shown = weigh.screen(table, y), weigh.Scorecard.from_table(table, y, adverse="bad")
+    page = tmp_path / "view.html"
+    page.write_text("<meta charset=utf-8>" + "".join(one._repr_html_() for one in shown))
+    browser.width(1000)
+    browser.open(page)
+    lines = browser.run(
+        "return [...document.querySelectorAll('td')].filter((cell) => cell.innerText)"
+        ".map((cell) => { const text = document.createRange(); text.selectNodeContents(cell);"
+        "const tops = [...text.getClientRects()].map((box) => Math.round(box.top));"
+        "return [cell.innerText, new Set(tops).size]; })"
+    )
+    told = dict(lines)
+    assert {*names} <= {*told}
+    assert any(text.startswith("<") for text in told)
+    assert all(n == 1 for text, n in lines if text in names or text.startswith("<"))
