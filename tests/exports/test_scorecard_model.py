@@ -174,7 +174,8 @@ def test_a_profit_leads_the_report_and_sets_the_costs_of_its_decisions(card, pos
     words += [] if label is None else ["--pos-label", label]
     done = CliRunner().invoke(main, [*map(str, words)], catch_exceptions=False)
     text = " ".join(done.stdout.split())
-    assert text.startswith(best)
+    assert text.startswith("Scorecard: probability of")
+    assert text.index(best) < text.index("Loss:")
     assert decision in text
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import nullcontext
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -119,9 +119,10 @@ def _check_card_options(fitted: Any, path: str, by: str | None, asked: dict[str,
 def _print_card(found: Any, tables: dict[str, Any], as_json: bool) -> None:
     """Print the measures of a scorecard and its tables of scores."""
     if not as_json:
-        best = tables["bands"].best
-        texts = [part.to_text(terminal_width()) for part in (found, *tables.values())]
-        click.echo("\n\n".join([*([] if best is None else [best.words]), *texts]))
+        best, view = tables["bands"].best, found.view()
+        words = view.words if best is None else (best.words, *view.words)
+        pages = (replace(view, words=words), *tables.values())
+        click.echo("\n\n".join(page.to_text(terminal_width()) for page in pages))
         return
     from weigh.scoring import json_rows
 
