@@ -456,7 +456,7 @@ def test_a_type_that_changes_between_files_is_named(tmp_path: Path) -> None:
     folder = write_parts(PEOPLE, tmp_path / "many", 3)
     other = PEOPLE.set_column(0, "age", pa.array(["old"] * PEOPLE.num_rows))
     parquet.write_table(other, folder / "zzz.parquet")
-    with pytest.raises(ValueError, match=r"zzz.parquet: column 'age' holds .*string.*double in"):
+    with pytest.raises(ValueError, match=r"zzz.parquet: column 'age' holds string, but double in"):
         weigh.scan(folder)
 
 

@@ -929,3 +929,10 @@ def test_a_slope_that_is_not_defined_is_shown_as_a_dash():
     found = weigh.compare(X, y, {"mean": mean}, cv=[(np.arange(40), np.arange(40, 60))])
     assert np.isnan(found["mean"].measures.slope)
     assert "nan" not in str(found)
+
+
+def test_a_comparison_of_classifiers_on_numbers_names_the_regressor():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": rng.normal(size=40), "y": rng.normal(size=40)})
+    with pytest.raises(ValueError, match=r"learners=\['educated-regressor'\]"):
+        weigh.compare(table, "y")

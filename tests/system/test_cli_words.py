@@ -675,6 +675,20 @@ def test_a_fit_names_levels_that_differ_only_in_case_or_spaces(tmp_path):
     assert "'other'" not in text
 
 
+def test_a_fit_names_classes_that_differ_only_in_case(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,y\n" + "1,no\n2,yes\n3,yes\n" * 20 + "2,No\n")
+    text = run("fit", path, "--target", "y", "-o", tmp_path / "m.json").stderr
+    assert "note: classes differ only in case or spaces: 'No', 'no'" in text
+
+
+def test_labels_that_are_missing_are_told_with_their_column(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,kind\n1,no\n2,yes\n3,\n")
+    said = fails("fit", path, "--target", "kind", "-o", tmp_path / "m.json")
+    assert "column 'kind' contains NaN" in said
+
+
 @pytest.mark.parametrize(
     "values",
     [

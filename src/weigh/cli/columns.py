@@ -198,12 +198,15 @@ DATE = re.compile(
 def advise(model: Any, table: Any, weight: str | None) -> None:
     """Print notes on columns that look like something else than they were fitted as."""
     rows = count_rows(table)
-    _advise_classes(getattr(model, "classes_", ()))
+    if hasattr(model, "classes_"):
+        _advise_classes(model.classes_)
+        _advise_alike("classes", model.classes_.tolist(), "the target")
     time = getattr(model, "time_name_", None)  # not a feature, but the time of a survival model
     parts = [part for feature in model._learnt.features for part in feature.parts]
     for part in [part for part in parts if part.name != time]:
         if not part.is_numeric:
-            _advise_alike(part.name, part.values)
+            own = repr(part.name)
+            _advise_alike(f"levels of column {own}", part.values, own)
             _advise_text(part.name, part.values, rows, warned=hasattr(model, "class_prior"))
         elif not hasattr(table, "batches"):
             _advise_number(part.name, table[part.name])
@@ -247,9 +250,9 @@ def advise_alike(evidence: Any, table: Any) -> None:
     for one, other, correlation in found[:MOST_ALIKE]:
         say(
             f"note: columns {one!r} and {other!r} nearly repeat each other (correlation of WoE "
-            f"{correlation:.2f}), so they share their points"
+            f"{correlation:.2f} on the levels of the card), so they share their points"
         )
-        hint(f"leave one out with --drop {quote(other)}; weigh screen lists all correlations")
+        hint(f"leave one out with --drop {quote(other)}")
     if len(found) > MOST_ALIKE:
         say(f"note: {len(found) - MOST_ALIKE:,} more pairs of columns are as alike")
 
@@ -303,8 +306,8 @@ def _advise_text(name: str, levels: Sequence[Any], rows: int, warned: bool) -> N
         )
 
 
-def _advise_alike(name: str, levels: Sequence[Any]) -> None:
-    """Print a note if levels differ only in case or in surrounding spaces."""
+def _advise_alike(what: str, levels: Sequence[Any], where: str) -> None:
+    """Print a note if levels or classes differ only in case or in surrounding spaces."""
     found: dict[str, list[str]] = {}
     for level in levels:
         if isinstance(level, str):
@@ -313,8 +316,8 @@ def _advise_alike(name: str, levels: Sequence[Any]) -> None:
     if alike:
         told = ", ".join(map(repr, alike[0]))
         more = f", and {len(alike) - 1:,} more such groups" if len(alike) > 1 else ""
-        say(f"note: levels of column {name!r} differ only in case or spaces: {told}{more}")
-        hint(f"write them alike in {name!r} if they mean the same")
+        say(f"note: {what} differ only in case or spaces: {told}{more}")
+        hint(f"write them alike in {where} if they mean the same")
 
 
 def looks_like_id(name: str, column: Any) -> bool:

@@ -254,8 +254,8 @@ def _join(field: Any, file: _File, first: _File) -> Any:
     if all(map(_is_number, plain)):
         return field.with_type(pa.float64())
     raise ValueError(
-        f"{file.path}: column {field.name!r} holds {theirs}, but {mine} in {first.path}; convert "
-        "one, or, in text files, name it as text"
+        f"{file.path}: column {field.name!r} holds {plain[1]}, but {plain[0]} in {first.path}; "
+        "convert one, or, in text files, name it as text"
     )
 
 

@@ -114,8 +114,9 @@ def label_sample(
 def _refuse_unlabelled(column: Codes, weight: Floats | None, target: str) -> NoReturn:
     missing = np.array([value is None for value in column.values])[column.codes]
     rows = np.flatnonzero(missing if weight is None else missing & (weight > 0))
+    where = "y" if target == "y" else f"column {target!r}"
     raise ValueError(
-        f"{target} contains NaN or missing labels in {len(rows):,} of {len(missing):,} rows, the "
+        f"{where} contains NaN or missing labels in {len(rows):,} of {len(missing):,} rows, the "
         f"first in row {rows[0]} (counted from 0); drop those rows or label them"
     )
 
@@ -336,7 +337,8 @@ def sort_classes(values: list[Value], name: str) -> np.ndarray[Any, Any]:
     if fractions:
         raise ValueError(
             f"Unknown label type: continuous. {name} holds {fractions[0]!r}, but a classifier "
-            "needs classes: whole numbers, text or booleans"
+            "needs classes: whole numbers, text or booleans. EducatedRegressor estimates numbers "
+            "(compare: learners=['educated-regressor'])"
         )
     if len({type(value) for value in values}) > 1:
         raise ValueError(f"{name} mixes labels of different types ({values[:4]}); use one type")
