@@ -717,6 +717,12 @@ def test_answers_that_are_not_known_are_named_once_and_in_short():
     named = {f"q{i}" for i in range(20) if f" q{i}," in f" {note}," or f"q{i} " in note}
     assert named == {f"q{i}" for i in range(1, 13)}
     assert "7 more" in note
+    short = X.select(
+        [f"q{i}" for i in range(13)]
+    )  # the name of the last is no longer than "1 more"
+    sheet = EvidenceNB().fit(short, rng.integers(0, 2, 60)).balance_sheet({})
+    assert "q12." in str(sheet)
+    assert "more" not in str(sheet)
 
 
 def test_a_number_far_beyond_the_cut_points_is_noted():

@@ -208,7 +208,8 @@ def to_text(evidence: Evidence, width: int = 100, max_rows: int | None = ROWS) -
 
 LOSS = "Loss"
 JOINED = (
-    "Neighbouring bins are joined to keep the table short: max_rows=None (--all) shows every bin."
+    "Neighbouring bins are joined to keep the table short. Every bin: to_text(max_rows=None), or "
+    "weigh show --all."
 )
 
 

@@ -79,9 +79,10 @@ const parts = (() => {
     const silent = items.filter((item) => item.weight === 0);
     const unknown = silent.filter((item) => item.unknown).map((item) => item.title);
     const rest = silent.filter((item) => !item.unknown);
-    const others = unknown.length > LISTED ? ` and ${unknown.length - LISTED} more` : "";
+    const n = unknown.length === LISTED + 1 ? unknown.length : LISTED; // "and 1 more" is no shorter
+    const others = unknown.length > n ? ` and ${unknown.length - n} more` : "";
     const told = [];
-    if (unknown.length) told.push(`${unknownName}: ${unknown.slice(0, LISTED).join(", ")}${others}.`);
+    if (unknown.length) told.push(`${unknownName}: ${unknown.slice(0, n).join(", ")}${others}.`);
     if (rest.length) told.push(`${restName}: ${rest.map(phrase).join("; ")}.`);
     return told;
   }

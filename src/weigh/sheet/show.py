@@ -137,8 +137,9 @@ CHECK = "Check the value and its unit."
 def tell_not_known(sheet: BalanceSheet) -> str:
     """A sentence that lists the answers that are not known; empty if all are known."""
     blank = [item.shown for item in sheet.weightless if item.level == BLANK]
-    others = f" and {len(blank) - LISTED} more" if len(blank) > LISTED else ""
-    listed = ", ".join(blank[:LISTED])
+    n = len(blank) if len(blank) == LISTED + 1 else LISTED  # "and 1 more" is no shorter
+    others = f" and {len(blank) - n} more" if len(blank) > n else ""
+    listed = ", ".join(blank[:n])
     return f"Not known (no {_unit(sheet)}): {listed}{others}." if blank else ""
 
 

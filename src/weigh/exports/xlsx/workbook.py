@@ -70,7 +70,7 @@ def _write_level(
     put_formula(sheet, row, COUNTS + 5, f"{gap}*{woe}", "0.000")
 
 
-NONE = "no evidence, or not seen in training"
+NONE = "not known, or not seen in training"
 
 
 def write(formula: Formula) -> bytes:
