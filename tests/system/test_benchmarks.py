@@ -18,7 +18,6 @@ from benchmarks import (
     scale,
     scale_files,
     scale_jobs,
-    shuffles,
 )
 from benchmarks.contest import Entry, Outcome
 from benchmarks.rivals import environments, one
@@ -27,7 +26,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.metrics import log_loss, roc_auc_score
 
-from weigh import EducatedNB, EvidenceNB
+from weigh import EducatedNB
 from weigh.datasets import titanic
 
 # ---------------------------------------------------------------- files
@@ -190,21 +189,6 @@ def test_what_several_runs_kept_is_shown_as_one_and_the_last_word_counts(tmp_pat
     folders = [tmp_path / name for name in "abc"]
     assert contest.read_kept("rows", folders) == [ours, mended]
     assert contest.read_kept("levels", folders) == []
-
-
-# ---------------------------------------------------------------- InterpretML's protocol
-
-
-def test_three_shuffles_hold_out_a_quarter_and_are_measured_by_rows_not_fitted():
-    X, y = shuffles.read("breast_cancer")
-    found = [*shuffles.run(X, y, EvidenceNB)]
-    splits = [*shuffles.SPLITS.split(X, y)]
-    assert [len(test) for _, test in splits] == [143] * 3
-    for (train, test), (auc, bits, slope) in zip(splits, found, strict=True):
-        p = EvidenceNB().fit(X.iloc[train], y.iloc[train]).predict_proba(X.iloc[test])
-        assert auc == pytest.approx(roc_auc_score(y.iloc[test], p[:, 1]))
-        assert bits == pytest.approx(one.loss_in_bits(p, y.to_numpy()[test]), rel=1e-3)
-        assert slope < 1  # naive Bayes is overconfident here
 
 
 # ---------------------------------------------------------------- contests with tuning
