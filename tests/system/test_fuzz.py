@@ -92,12 +92,12 @@ def attempt(read, path, slowest=None):
 
 
 def score_mutant(path, data, slowest):
-    """What a file's model says of the rows, or None where it refuses, or the rows do not fit it."""
+    """What a file's model says of the rows, or None where it refuses them or warns of them."""
     path.write_text(json.dumps(data), "utf-8")
     model = attempt(weigh.load, path, slowest)
     try:
         return None if model is None else predict(model, ROWS)
-    except ValueError:
+    except (ValueError, UserWarning):  # such as columns that are matched by position
         return None
 
 
