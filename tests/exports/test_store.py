@@ -688,6 +688,7 @@ def test_the_schema_is_one_and_describes_every_field():
             "attenuation",
             "recalibration",
             "covariance",
+            "scales_estimated",
             "other",
             "left",
             "whole",

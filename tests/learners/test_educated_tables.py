@@ -358,3 +358,24 @@ def test_a_file_whose_errors_are_wrong_is_refused(tmp_path, spoil, message):
     (tmp_path / "bad.json").write_text(json.dumps(data))
     with pytest.raises(ValueError, match=message):
         weigh.load(tmp_path / "bad.json")
+
+
+def test_a_sheet_says_whether_its_interval_takes_the_scales_for_known(tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = pd.DataFrame({"x": rng.normal(size=200)}), rng.integers(0, 2, 200)
+    model, path = EducatedNB().fit(X, y), tmp_path / "model.json"
+    weigh.save(model, path)
+    data, texts = json.loads(path.read_text()), []
+    for known in (False, True):
+        if known:  # as files were before the covariance included the uncertainty of the scales
+            del data["evidence"]["scales_estimated"], data["checksum"]
+            path.write_text(json.dumps(data))
+        loaded = weigh.load(path)
+        texts.append(str(loaded.balance_sheet({"x": 0.5})))
+        assert loaded.evidence_.scales_estimated is not known
+        page = weigh.calculator(loaded)
+        assert ("follow their prior, with known scales" in str(page)) is known
+    assert "assumes that the weights follow their prior." in texts[0]
+    assert "assumes that the weights follow their prior, with known scales." in texts[1]
+    weigh.save(loaded, path)
+    assert not weigh.load(path).evidence_.scales_estimated

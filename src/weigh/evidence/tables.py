@@ -62,6 +62,7 @@ class Evidence:
     attenuation: Attenuation | None = None  # exponent that depends on the row
     recalibration: Recalibration | None = None  # of two classes
     covariance: Floats | None = None  # of prior and weights, if jointly fitted
+    scales_estimated: bool = False  # whether the covariance includes the uncertainty of the scales
     class_texts: tuple[str, ...] = ()  # display names of classes; empty: the labels
     outcomes: tuple[str, ...] = ()  # by class, to complete "Probability that"
     edits: tuple[Change, ...] = ()  # changes by hand

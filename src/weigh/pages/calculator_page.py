@@ -19,7 +19,7 @@ from weigh.layout import asset, document, render
 from weigh.pages.by_hand import static_table, steps_by_hand
 from weigh.pages.model import Subject, read_subject, spell_levels
 from weigh.sheet import COVERAGE, refuse_class_options
-from weigh.sheet.explain import SCALES, SILENT
+from weigh.sheet.explain import SILENT, find_assumption
 from weigh.sheet.show import SCALED
 from weigh.writing import write_text
 
@@ -139,7 +139,7 @@ def _describe(subject: Subject, formula: Formula, texts: Mapping[str, str]) -> d
         "other": "another",
         "coverage": COVERAGE,
         "reach": float(ndtri((1 + COVERAGE) / 2)),
-        "assumes": "independent features" if evidence.covariance is None else SCALES,
+        "assumes": find_assumption(evidence),
         "silent": SILENT,
         "scaled": SCALED,
         "caveat": evidence.caveat,

@@ -55,9 +55,10 @@ class NomogramDisplay(Display):
     The lowest level of a feature has 0 points, and the widest feature reaches 100. Read the points
     of each level on the top scale, add them up, and read the probability below the total. The
     result is that of `predict_proba`. A ring marks an answer that is not known or was never seen in
-    training: it weighs nothing, but that is rarely 0 points. A rare level far from the others is an
-    arrow at the edge with its points in brackets. Labels that would overlap are left out; their
-    ticks stay, and `points_` lists them all.
+    training: it weighs nothing, but that is rarely 0 points. The factor of `EducatedNB` for
+    incomplete rows is left out, so a result with rings is approximate. A rare level far from the
+    others is an arrow at the edge with its points in brackets. Labels that would overlap are left
+    out; their ticks stay, and `points_` lists them all.
 
     Parameters
     ----------
@@ -176,6 +177,9 @@ class NomogramDisplay(Display):
     def _words(self, points: Points) -> str:
         told = ["Add up the points of a row's levels, and read the probability below the total."]
         told.append("○ is for an answer that is not known, or new.")
+        rule = self.evidence.attenuation
+        if rule is not None and rule.form == "known":
+            told.append("With ○ it is approximate: the factor of incomplete rows is left out.")
         if points.rest:
             least = -sum(scale.mean for scale in points.rest)
             most = sum(scale.length for scale in points.rest) + least

@@ -30,8 +30,11 @@ UNSEEN = "not seen in training"
 NO_ERRORS = "this learner's weights have no standard errors"
 EDITED = "the tables were edited, so the errors of the fit no longer apply"
 
-SCALES = "that the weights follow their prior"
+PRIOR = "that the weights follow their prior"
 """The assumption of an interval that uses the covariance of all weights."""
+
+SCALES = f"{PRIOR}, with known scales"
+"""The same of a model file from before the covariance included the uncertainty of the scales."""
 
 SILENT = ", and that the answers which are not known are left out at random"
 
@@ -83,7 +86,9 @@ def explain(
     worth = sheet.recalibration
     centre = _log_odds(totals[0], a, b, evidence.link) if worth is None else worth.before
     interval = _interval(evidence, difference(len(classes), a, b), centre, error)
-    return replace(sheet, interval=interval, assumes=_assumption(evidence, lines))
+    blank = evidence.covariance is not None and any(line.lacks for line in lines)
+    assumes = find_assumption(evidence) + (SILENT if blank else "")
+    return replace(sheet, interval=interval, assumes=assumes)
 
 
 def _add_up(
@@ -145,11 +150,11 @@ def _why_none(evidence: Evidence, parts: list[Floats | None], no_errors: str) ->
     return "a level has no rows of a class, so its error is not known; fit with smoothing above 0"
 
 
-def _assumption(evidence: Evidence, lines: list[_Line]) -> str:
-    """The assumption under which the interval holds."""
+def find_assumption(evidence: Evidence) -> str:
+    """The assumption of intervals for rows without a blank."""
     if evidence.covariance is None:
         return "independent features"
-    return SCALES + SILENT if any(line.lacks for line in lines) else SCALES
+    return PRIOR if evidence.scales_estimated else SCALES
 
 
 def _choose(classes: list[Any], pos_label: Any, against: Any, row: Floats) -> tuple[int, int]:

@@ -91,7 +91,7 @@ def evidence_to_dict(evidence: Evidence) -> dict[str, Any]:
         "features": [_table_to_dict(table) for table in evidence],
         **_rule_to_dict(evidence.attenuation),
         **({} if curve is None else {"recalibration": curve_to_dict(curve)}),
-        **_covariance_to_dict(evidence.covariance),
+        **_covariance_to_dict(evidence),
         **{role: name for role in GIVEN if (name := getattr(evidence, role)) is not None},
         **({"edits": [edit.to_dict() for edit in evidence.edits]} if evidence.edits else {}),
     }
@@ -133,6 +133,7 @@ def evidence_from_dict(data: Mapping[str, Any]) -> Evidence:
         attenuation=_rule_from_dict(data["attenuation"], data) if "attenuation" in data else None,
         recalibration=_recalibration(data),
         covariance=_covariance_from_dict(data, features) if "covariance" in data else None,
+        scales_estimated=data.get("scales_estimated") is True,
         exposure=_column_given(data, "exposure"),
         offset=_column_given(data, "offset"),
         edits=edits,
@@ -189,12 +190,12 @@ def _rule_from_dict(rule: Mapping[str, Any], evidence: Mapping[str, Any]) -> Att
     return Attenuation(k, "known", shift, shares)
 
 
-def _covariance_to_dict(covariance: Floats | None) -> dict[str, Any]:
-    """The lower triangle, row by row."""
-    if covariance is None:
+def _covariance_to_dict(evidence: Evidence) -> dict[str, Any]:
+    """The lower triangle, row by row, and whether it includes the uncertainty of the scales."""
+    if evidence.covariance is None:
         return {}
-    rows = covariance.tolist()
-    return {"covariance": [row[: i + 1] for i, row in enumerate(rows)]}
+    lower = [row[: i + 1] for i, row in enumerate(evidence.covariance.tolist())]
+    return {"covariance": lower, "scales_estimated": evidence.scales_estimated}
 
 
 def _covariance_from_dict(data: Mapping[str, Any], features: Sequence[Feature | Cross]) -> Floats:
