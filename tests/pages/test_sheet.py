@@ -717,12 +717,19 @@ def test_answers_that_are_not_known_are_named_once_and_in_short():
     named = {f"q{i}" for i in range(20) if f" q{i}," in f" {note}," or f"q{i} " in note}
     assert named == {f"q{i}" for i in range(1, 13)}
     assert "7 more" in note
-    short = X.select(
-        [f"q{i}" for i in range(13)]
-    )  # the name of the last is no longer than "1 more"
+    short = X.select([f"q{i}" for i in range(13)])
     sheet = EvidenceNB().fit(short, rng.integers(0, 2, 60)).balance_sheet({})
     assert "q12." in str(sheet)
     assert "more" not in str(sheet)
+
+
+def test_a_rare_answer_is_named_beside_the_level_that_it_shares():
+    model = EvidenceNB(max_levels={"Class": 2}).fit(titanic(), "Survived")
+    names = [str(model.balance_sheet({"Class": one}).items[0]) for one in ("1st", "cook", "Crew")]
+    assert names == ["Class = other (1st)", "Class = other (cook)", "Class = Crew"]
+    words = {"columns": {"Class": "Cabin"}, "levels": {"Class": {"other": "a rare class"}}}
+    named = model.balance_sheet({"Class": "1st"}, labels=words).items[0]
+    assert str(named) == "Cabin = a rare class (1st)"
 
 
 def test_a_number_far_beyond_the_cut_points_is_noted():

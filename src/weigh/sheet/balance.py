@@ -121,8 +121,8 @@ COVERAGE = 0.9
 class Item:
     """The weight of one feature of the case; `note` gives the reason where it weighs nothing.
 
-    `words` is the feature and its level as one phrase, for pairs of features and for levels that
-    have a name of the user's.
+    `words` is the feature and its level as one phrase, for pairs of features, for `other` with the
+    value that it stands for, and for levels that have a name of the user's.
     """
 
     feature: str

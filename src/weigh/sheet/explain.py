@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from weigh import engine
-from weigh.bins import Cross, Feature
+from weigh.bins import OTHER, Cross, Feature, label
 from weigh.errors import Parameter, ParameterError
 from weigh.evidence import Evidence, FeatureTable, scale_variances
 from weigh.frames import NOT_KNOWN, Floats, Table, Value, count_matrix, did_you_mean
@@ -313,9 +313,11 @@ def _line(part: FeatureTable, place: int, table: Table) -> _Line:
 
 
 def _words(feature: Feature | Cross, place: int, values: Sequence[Value]) -> str:
-    """The phrase for a pair or for a level with a name of the user's; empty for others."""
+    """The phrase for a pair, `other`, or a level with a name of the user's; empty for others."""
     if isinstance(feature, Cross):
         return feature.words(place, values=values)
+    if feature.levels[place] is OTHER and (told := label(values[0])) != feature.labels[place]:
+        return f"{feature.phrase(place)} ({told})"
     return feature.phrase(place, values=values) if feature.title or feature.texts else ""
 
 
