@@ -482,6 +482,9 @@ def test_hold_out_rows_of_a_fit_are_evaluated(files, tmp_path):
 
 def test_a_report_shows_measures_and_weights_of_the_hazard(files, tmp_path):
     _, rest, model = files
+    timed = run("report", model, rest, "--times", "100,250", "-o", tmp_path / "r.html")
+    assert timed.exit_code == 0
+    assert "by days = 250" in (tmp_path / "r.html").read_text()
     assert run("report", model, rest, "-o", tmp_path / "r.html").exit_code == 0
     page = (tmp_path / "r.html").read_text()
     found = evaluate(weigh.load(model), draw(seed=1), BOTH)

@@ -82,6 +82,7 @@ def calculator(model: str, output: str, **asked: Any) -> None:
 @options.exposure
 @options.event
 @options.duration
+@options.times
 @options.profit
 @options.score_cut_off
 @options.option("--examples", "Number of rows to explain.", least=0, default=4)

@@ -169,9 +169,8 @@ class SurvivalEvaluation(Grouped):
         if last.observed.holds(last.estimate):
             return ""
         return (
-            "All rows together have about the events expected while they were at risk, so the "
-            "observed share may be off: Kaplan-Meier assumes that censoring does not depend on the "
-            "features."
+            "The number of events agrees with the model, so the observed share may be biased: "
+            "Kaplan-Meier assumes that censoring does not depend on the features."
         )
 
     def view(self) -> Page:

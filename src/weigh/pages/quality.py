@@ -81,7 +81,7 @@ class Plane:
 
 def _tick(value: float) -> str:
     """A number beside an axis."""
-    return f"{value:,.0f}" if 1000 <= abs(value) < 1e6 else f"{value:.3g}"
+    return f"{value:,.0f}" if 1000 <= abs(value) < 1e6 else f"{value:.4g}"
 
 
 def draw_charts(rows: Scored, of: str, name: str) -> list[Any]:

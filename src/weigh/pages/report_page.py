@@ -63,6 +63,7 @@ def report(
     evaluation: Evaluation | NumberEvaluation | SurvivalEvaluation | None = None,
     sample_weight: Any = None,
     exposure: Any = None,
+    times: Any = None,
     train: Any = None,
     by: Any = None,
     costs: Any = None,
@@ -86,7 +87,7 @@ def report(
     ----------
     model : estimator or Evidence
         A fitted classifier, regressor or survival model with tables of weights, or its evidence.
-    X, y, sample_weight, exposure, train, by, costs
+    X, y, sample_weight, exposure, times, train, by, costs
         As in `evaluate`: hold-out rows and their true classes, numbers or times.
     path : path, optional
         The file to write; without it the page is returned as text.
@@ -123,8 +124,8 @@ def report(
     >>> page.splitlines()[0], "Sex" in page
     ('<!doctype html>', True)
     """
-    times = hasattr(model, "predict_survival")
-    subject = read_survival_subject(model) if times else read_subject(model)
+    timed = hasattr(model, "predict_survival")
+    subject = read_survival_subject(model) if timed else read_subject(model)
     subject = subject.labelled(labels).warning_of(adverse)
     if pos_label is None and evaluation is None and subject.card is not None:
         pos_label = subject.card.pos_label
@@ -132,7 +133,8 @@ def report(
     if profit is not None and costs is None:
         costs = implied_costs(subject.card, profit, pos_label)
     asked = {"sample_weight": sample_weight, "by": by, "pos_label": pos_label}
-    asked |= {} if exposure is None else {"exposure": exposure}
+    more = {"exposure": exposure, "times": times}
+    asked |= {name: value for name, value in more.items() if value is not None}
     if evaluation is None:
         judged = _judge(subject, X, y, {"train": train, "costs": costs, **asked}, examples)
         judged = replace(judged, printed=_tables_of_card(subject, X, y, asked, **of_card))
