@@ -202,6 +202,20 @@ def test_the_workbook_of_a_scorecard_speaks_of_points_and_scores():
     assert "For, times 100" in texts_of(open_book(fitted("adjusted")))
 
 
+def test_the_log_odds_of_a_score_have_decimals():
+    cells = {row[0].value: row[2] for row in open_book(weigh.Scorecard(fitted("adjusted")))["Case"]}
+    assert cells["Log odds of yes"].number_format == "0.0000"
+    assert cells["Score"].number_format == "0"
+
+
+def test_all_columns_of_a_sheet_are_printed_on_one_page_side_by_side():
+    model = weigh.EvidenceNB().fit(weigh.datasets.titanic(), "Survived")
+    for one in (model, weigh.Scorecard(model)):
+        for sheet in open_book(one).worksheets[:2]:
+            assert sheet.sheet_properties.pageSetUpPr.fitToPage
+            assert (sheet.page_setup.fitToWidth or 1, sheet.page_setup.fitToHeight) == (1, 0)
+
+
 def test_formulas_are_those_that_old_and_free_spreadsheets_know():
     book = open_book(fitted("educated"))
     formulas = [c.value for row in book["Case"].iter_rows() for c in row if c.data_type == "f"]

@@ -77,8 +77,9 @@ class Case:
             apply = self._mean if self.formula.score_name else self._apply
             totals = [apply(self.formula.curve, totals[0])]
         named = self.words.totals(self.formula)
+        look = "0.0000" if self.formula.score_name else self.words.look  # points are whole
         cells = [
-            self.line(name, total, f"total_{k + 1}", self.words.look)
+            self.line(name, total, f"total_{k + 1}", look)
             for k, (name, total) in enumerate(zip(named, totals, strict=True))
         ]
         found, look = self._share, "0.0000"
@@ -87,6 +88,7 @@ class Case:
         told = zip(self.words.predictions(self.formula), found(cells), strict=True)
         for name, (text, cell) in zip(prediction_cells(self.formula), told, strict=True):
             self.line(text, cell, name, look)
+        self.sheet.print_area = f"A1:{address(self.row, self._far - 2).replace('$', '')}"
 
     def line(self, text: str, formula: str, name: str = "", look: str = "0.0000") -> str:
         """Write a label and a formula in the next row, and return the address of the formula."""

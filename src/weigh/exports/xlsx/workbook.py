@@ -39,8 +39,7 @@ def write_counts(sheet: Any, blocks: list[Block], costs: Costs) -> None:
             _write_level(sheet, block, block.first + place, (rows, bads), costs.favours_bad)
     for letter, width in WIDTHS.items():
         sheet.column_dimensions[letter].width = width
-    sheet.page_setup.orientation, sheet.page_setup.fitToHeight = "landscape", 0
-    sheet.sheet_properties.pageSetUpPr.fitToPage = True
+    sheet.page_setup.orientation = "landscape"
     sheet.print_title_rows = "1:1"
 
 
@@ -87,6 +86,8 @@ def write(formula: Formula) -> bytes:
     for sheet in (book[CASE], evidence):
         for letter, width in (("A", 34), ("B", 34), ("C", 14), ("D", 16), ("E", 18)):
             sheet.column_dimensions[letter].width = width
+        sheet.page_setup.fitToHeight = 0  # as many pages as needed, all columns on each
+        sheet.sheet_properties.pageSetUpPr.fitToPage = True
     if formula.costs is not None:
         write_counts(evidence, blocks, formula.costs)
     evidence.freeze_panes = "A2"
