@@ -462,7 +462,10 @@ def test_a_file_of_texts_words_the_card_and_the_letter(folder):
     card = weigh.load(folder / "card.json").with_texts(TEXTS["texts"], TEXTS["level_texts"])
     person = pd.DataFrame(PEOPLE.to_pydict()).iloc[row].to_dict()
     parts = TEXTS["letter"] | {"closing": tuple(TEXTS["letter"]["closing"])}
-    assert told.output == card.letter(person, 900, **parts).to_text()
+    assert told.stdout == card.letter(person, 900, **parts).to_text()
+    assert "names of columns" not in told.stderr
+    bare = run("letter", folder / "card.json", folder / "people.csv", *case)
+    assert "the reasons 'Sex', 'Class' are names of columns" in bare.stderr
     assert {"Men came last", "The crew had to stay"} <= {*card.letter(person, 900).reasons}
     made = run("scorecard", folder / "people.csv", "--target", "Survived", "--adverse", "No",
                "--texts", path, "-o", folder / "worded.json")  # fmt: skip

@@ -16,7 +16,7 @@ from weigh.cli.data import (
     read_like,
     take_row,
 )
-from weigh.cli.group import main, print_found, say
+from weigh.cli.group import hint, main, print_found, say
 
 texts_option = options.option(
     "--texts FILE",
@@ -113,6 +113,9 @@ def letter(
     if changes and not made.changes:
         names = ", ".join(map(repr, changes))
         say(f"note: no change of {names} reaches the cut-off, so the letter lists no changes")
+    if plain := [repr(text) for text in made.reasons if worded.texts.get(text) == text]:
+        say(f"note: the reasons {', '.join(plain)} are names of columns")
+        hint("--texts texts.json words them for the applicant")
     if output == "-":
         click.echo(made.to_text(), nl=False)
         return
