@@ -199,3 +199,19 @@ def test_names_of_sixteen_letters_and_p_values_are_on_one_line(browser, tmp_path
     assert {*names} <= {*told}
     assert any(text.startswith("<") for text in told)
     assert all(n == 1 for text, n in lines if text in names or text.startswith("<"))
+
+
+@pytest.mark.system
+def test_a_wide_table_scrolls_on_a_phone_and_its_rows_stay_low(browser, tmp_path):
+    people = weigh.datasets.titanic()
+    model = weigh.EvidenceNB().fit(people, "Survived")
+    page = tmp_path / "drift.html"
+    page.write_text(weigh.drift(model, people.slice(0, 700), "Survived").view().to_page())
+    browser.width(390)
+    browser.open(page)
+    assert browser.run("return document.documentElement.scrollWidth") <= 390
+    rows = browser.run(
+        "return [...document.querySelector('tbody').rows].map((row) => row.offsetHeight)"
+    )
+    assert len(rows) == 3
+    assert max(rows) <= 45  # two lines
