@@ -104,7 +104,9 @@ class RecalibratedClassifier(EvidenceModel):
         learner.class_prior = None  # applied after f, which would undo it
         sample = read_sample(learner, X, y, sample_weight, cv=self.cv)
         evidence = evidence_of(learner._fit_sample(sample))
-        rows = _hold_out(learner, sample, self._splits(sample))
+        places = sample.labels, sample.kept
+        splits = read_splits(self.cv, *places, self.random_state, sample.groups)
+        rows = _hold_out(learner, sample, splits)
         self.estimator_ = learner
         warn_columns(evidence.features, sample.table, evidence.tables)
         set_names(self, sample.table.names, sample.table.named)
@@ -154,17 +156,15 @@ class RecalibratedClassifier(EvidenceModel):
     def _is_prefit(self) -> bool:
         return isinstance(self.cv, str) and self.cv == PREFIT
 
-    def _splits(self, sample: Sample) -> Iterable[Split]:
-        rows = sample.labels, sample.kept
-        return read_splits(self.cv, *rows, self.random_state, sample.groups)
-
     def _join(self, evidence: Evidence, rows: HoldOutTotals, rate: Floats) -> Evidence | RestCurves:
         """Recalibrate the evidence on hold-out rows with the given class frequencies."""
         self.scaling_ = None
         if not _has_two(rows):
             warn_caller(_NO_HOLD_OUT, UserWarning)
             return evidence
-        adapted = replace(evidence, assumed_rate=rate, caveat=_caveat(evidence.caveat))
+        left_out = f"{evidence.caveat}, and" if evidence.caveat else " and leaves out the error"
+        caveat = f"{left_out} of the recalibration"
+        adapted = replace(evidence, assumed_rate=rate, caveat=caveat)
         method: Any = self.method
         if len(evidence.classes) == 2:
             totals, positive = rows.totals[:, 0], rows.labels == 1
@@ -216,12 +216,6 @@ def _hold_out(learner: Any, sample: Sample, splits: Iterable[Split]) -> HoldOutT
         np.concatenate([part.weight for part in parts]),
         parts[-1].link,
     )
-
-
-def _caveat(caveat: str) -> str:
-    """Add the error of the recalibration to what an interval leaves out."""
-    more = ", and of the recalibration"
-    return f"{caveat}{more}" if caveat else " and leaves out the error" + more[5:]
 
 
 _NO_HOLD_OUT = (

@@ -325,7 +325,7 @@ def answer_asks(
 def read_moments(sums: Sums, curved: Sequence[int]) -> list[Moments]:
     """Split the sums of a pass into the moments of each point."""
     numbers, gradients, hessians = sums.arrays
-    by_point = {i: mirror(hessian) for i, hessian in zip(curved, hessians, strict=True)}
+    by_point = {i: mirror(half) for i, half in zip(curved, hessians, strict=True)}
     return [
         Moments(float(loss), gradient, by_point.get(i), float(wrong), float(held_out))
         for i, ((loss, wrong, held_out), gradient) in enumerate(

@@ -298,7 +298,8 @@ def choose_norm(
         second = second[~known]
         norms = np.concatenate([first, second])
         losses = np.vstack([losses, folds.losses(second)])
-        if not as_printed and norms[_best_unsorted(norms, losses, aggregate)] == norms.min():
+        order = np.argsort(norms)
+        if not as_printed and _best(losses[order], aggregate) == 0:
             third = _grid(0.0, float(norms.min()), size, geometric=True)[:-1]
             norms = np.concatenate([third, norms])
             losses = np.vstack([folds.losses(third), losses])
@@ -325,14 +326,13 @@ class _Folds:
 
     def losses(self, norms: Floats) -> Floats:
         """Mean loss in bits of the hold-out rows, by norm and fold."""
-        far = self.problem.far
-        found = self._solve_together(norms) if far else self._solve_in_sequence(norms)
+        if self.problem.far:
+            found = self._solve_together(norms)
+        else:
+            searches = [_one_by_one(search, norms) for search in self.searches]
+            found = run(self.problem, searches, range(len(searches)))
         held_out = np.array([[one.here.held_out for one in fold] for fold in found])
         return np.asarray(held_out.T / self.bits)
-
-    def _solve_in_sequence(self, norms: Floats) -> list[list[Solution[Moments]]]:
-        searches = [_one_by_one(search, norms) for search in self.searches]
-        return run(self.problem, searches, range(len(searches)))
 
     def _solve_together(self, norms: Floats) -> list[list[Solution[Moments]]]:
         places = [(k, norm) for k in range(len(self.train)) for norm in norms.tolist()]
@@ -369,12 +369,6 @@ def _grid(low: float, high: float, size: int, geometric: bool) -> Floats:
     # The norm of d copies of one feature is 1/d: each has the exponent 1/d.
     low = low or min(1 / size, high) / HUGE
     return np.asarray(np.geomspace(low, high, POINTS + 1)[1:])
-
-
-def _best_unsorted(norms: Floats, losses: Floats, aggregate: str) -> int:
-    """Index of the best of norms in any order."""
-    order = np.argsort(norms)
-    return int(order[_best(losses[order], aggregate)])
 
 
 def _best(losses: Floats, aggregate: str) -> int:

@@ -147,9 +147,9 @@ def _path_view(path: TreePath) -> View:
     indents = ["" if straight else indent(step.depth) for step in path.steps]
     lines = []
     for step, margin in islice(zip(path.steps, indents, strict=True), MOST_LINES):
-        lines.append(
-            (margin + _step_text(step), weight(step.rows), *spell_shares(step.shares, shown))
-        )
+        part = "" if step.part == 1 else f" ({step.part:.1%})"
+        own = spell_shares(step.shares, shown)
+        lines.append((f"{margin}{step.text}{part}", weight(step.rows), *own))
         if step.note:
             lines.append((f"{margin}({step.note})",) + ("",) * (len(shown) + 1))
     lines.append(("Probability", "", *spell_shares(path.probabilities, shown)))
@@ -162,10 +162,6 @@ def _path_view(path: TreePath) -> View:
     title = f"Path to {best}: share of each class at each step"
     grid = Grid(table_heads(path.classes, shown), tuple(lines))
     return View(title, (grid,), notes=tuple(notes))
-
-
-def _step_text(step: Step) -> str:
-    return step.text if step.part == 1 else f"{step.text} ({step.part:.1%})"
 
 
 TABLES_ONLY = ("balance_sheet", "decision_function", "evidence_", "merge", "with_prior")
@@ -265,18 +261,14 @@ class C44Classifier(ClassifierMixin, TableEstimator):
         sample_weight : array or str, optional
             Row weights, or the name of their column in X.
         """
-        min_rows = self._checked_min_rows()
+        if not (is_number(self.min_rows) and 0 < self.min_rows < np.inf):
+            raise ValueError(f"min_rows must be a number above 0, got {self.min_rows!r}")
         sample = read_sample(self, X, y, sample_weight)
         tally = self._tally(sample)
         s = rows_added(self.smoothing, tally.class_counts.sum())
-        tree = grow(sample, tuple(table.feature for table in tally.tables), s, min_rows)
+        tree = grow(sample, tuple(table.feature for table in tally.tables), s, float(self.min_rows))
         self._name(sample.table.names, sample.table.named)
         return self._keep(tree)
-
-    def _checked_min_rows(self) -> float:
-        if not (is_number(self.min_rows) and 0 < self.min_rows < np.inf):
-            raise ValueError(f"min_rows must be a number above 0, got {self.min_rows!r}")
-        return float(self.min_rows)
 
     def _keep(self, tree: Tree) -> Self:
         self.tree_, self.n_leaves_, self.depth_ = tree, tree.n_leaves, int(tree.depths.max())

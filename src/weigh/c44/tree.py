@@ -304,11 +304,8 @@ def table_heads(classes: Sequence[Any], shown: list[int]) -> tuple[str, ...]:
 
 def spell_shares(row: Sequence[float] | Floats, shown: list[int]) -> list[str]:
     """The shares of the shown classes as text."""
-    return [_share(float(row[k])) for k in shown]
-
-
-def _share(p: float) -> str:
-    return f"{p:.0f}" if p in (0, 1) else probability(p)
+    own = [float(row[k]) for k in shown]
+    return [f"{p:.0f}" if p in (0, 1) else probability(p) for p in own]
 
 
 def state_left_out(n_lines: int, classes: Sequence[Any], what: str) -> list[str]:

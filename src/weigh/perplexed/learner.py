@@ -50,7 +50,8 @@ CAVEAT = " and leaves out the error of the exponent"
 
 def dampen(naive: Evidence, k: float, form: Form) -> Evidence:
     """Apply the exponent of Eq. 20 (root) or Eq. 19 (geometric)."""
-    if n_varies(naive):
+    counts_answers = any(feature.skip_missing for feature in naive.features)
+    if counts_answers or naive.event_model == "counts":  # n differs between rows
         rule = Attenuation(k, form, np.zeros(len(naive.prior_row)))
         return replace(naive, attenuation=rule, caveat=CAVEAT)
     exponent = fixed_exponent(naive, k, form)
@@ -62,12 +63,6 @@ def dampen(naive: Evidence, k: float, form: Form) -> Evidence:
         prior_variances=scale_variances(naive.prior_variances, own),
         tables=tuple(scale_table(table, np.array([exponent])) for table in naive),
     )
-
-
-def n_varies(evidence: Evidence) -> bool:
-    """Whether n, the number of features with an answer or of tokens, can differ between rows."""
-    skips = any(feature.skip_missing for feature in evidence.features)
-    return skips or evidence.event_model == "counts"
 
 
 def fixed_exponent(evidence: Evidence, k: float, form: str) -> float:
@@ -89,15 +84,13 @@ def naive_totals(evidence: Evidence, naive: Evidence, k: float, table: Table) ->
     decisions as T + s/e, which is returned.
     """
     totals, rule = naive.total(table), evidence.attenuation
-    shift = _shift(evidence, naive, k) if rule is None else rule.shift
+    if rule is None:
+        shift = evidence.prior_row - naive.prior_row * fixed_exponent(evidence, k, "root")
+    else:
+        shift = rule.shift
     if not shift.any():
         return totals
     return totals + shift / attenuate(k, "root", evidence.observed(table))[:, None]
-
-
-def _shift(evidence: Evidence, naive: Evidence, k: float) -> Floats:
-    """Shift of the prior after `dampen`; exactly 0 if there was none."""
-    return evidence.prior_row - naive.prior_row * fixed_exponent(evidence, k, "root")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -247,7 +240,7 @@ class PerplexedNB(EvidenceClassifier):
         else:
             self.attenuation_ = self._find(sample, naive, splits)
             learnt = dampen(naive, self.attenuation_, self.form_)  # type: ignore[arg-type]
-        return learnt if rate is None else _shifted(learnt, rate)
+        return learnt if rate is None else _no_interval(learnt.with_prior(rate))
 
     def _check(self) -> None:
         k = self.attenuation
@@ -331,10 +324,6 @@ def _max_n(sample: Sample, naive: Evidence) -> float:
     if isinstance(sample.table, FarTable):
         return float(len(naive))
     return float(naive.observed(sample.table).max())
-
-
-def _shifted(learnt: Any, rate: Floats) -> Any:
-    return _no_interval(learnt.with_prior(rate))
 
 
 def _no_interval(learnt: Any) -> Any:

@@ -300,10 +300,7 @@ def choose_k(rows: Scored, form: str, by: str, n_bins: int) -> AttenuationPath:
         engine.report(stage + 1, 1 + REFINEMENTS)
         if max_k == 1:
             break
-        new = _between_neighbours(k, int(criterion.argmin()))
+        best = int(criterion.argmin())
+        low, high = k[max(best - 1, 0)], k[min(best + 1, len(k) - 1)]
+        new = np.geomspace(low, high, FINER + 2)[1:-1]
     return AttenuationPath(k, criterion, float(k[criterion.argmin()]), by)
-
-
-def _between_neighbours(k: Floats, best: int) -> Floats:
-    low, high = k[max(best - 1, 0)], k[min(best + 1, len(k) - 1)]
-    return np.asarray(np.geomspace(low, high, FINER + 2)[1:-1])

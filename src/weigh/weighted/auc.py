@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 from scipy.special import entr
 
-from weigh.engine import Block, Coded, add_weights
+from weigh.engine import Block, Coded, add_weights, link
 from weigh.evidence import Scorer
 from weigh.frames import Floats, Integers
 from weigh.tally import Rows, Tally
@@ -208,13 +208,11 @@ class RankingOfMany:
         from weigh.weighted import kernels
 
         above = np.zeros(self._pairs.shape)
-        for k, p in enumerate(_softmax(self._totals).T):
+        for k, p in enumerate(link(self._totals, "softmax").T):
             keys = p[self._rows]
             rows = np.argsort(keys)
             kernels.count_above(keys[rows], rows, self._classes, self._weight, k, above[k])
-        shares = above / self._pairs
-        n_classes = len(shares)
-        self._tried = float((shares.sum() - np.trace(shares)) / (n_classes * (n_classes - 1)))
+        self._tried = mean_of_pairs(above / self._pairs)
         return self._tried
 
     def accept(self) -> None:
@@ -224,7 +222,13 @@ class RankingOfMany:
     @property
     def scores(self) -> Floats:
         """Probability of each class for each distinct row."""
-        return _softmax(self._accepted)
+        return link(self._accepted, "softmax")
+
+
+def mean_of_pairs(shares: Floats) -> float:
+    """Mean over pairs of different classes, from a square table by class."""
+    n = len(shares)
+    return float((shares.sum() - np.trace(shares)) / (n * (n - 1)))
 
 
 def add_up(distinct: DistinctRows, weights: Floats) -> Floats:
@@ -233,14 +237,6 @@ def add_up(distinct: DistinctRows, weights: Floats) -> Floats:
     for weight, codes, table in zip(weights, distinct.codes, distinct.tables, strict=True):
         add_weights(totals, codes, weight * table)
     return totals
-
-
-def _softmax(totals: Floats) -> Floats:
-    from weigh import kernels
-
-    p = np.empty(totals.shape)
-    kernels.softmax(totals, p)
-    return p
 
 
 MIN_GAIN = 1e-12

@@ -17,7 +17,7 @@ from scipy.special import log_softmax
 from weigh.engine import Block, Sums, add_weights
 from weigh.evidence import Scorer
 from weigh.frames import Floats, Integers
-from weigh.weighted.auc import ScoredRows
+from weigh.weighted.auc import ScoredRows, mean_of_pairs
 
 if TYPE_CHECKING:
     from weigh.weighted.search import Move
@@ -163,9 +163,7 @@ def histogram_auc(histograms: Floats) -> float:
         return float(_above(counts[:, 1], counts)[0] / np.prod(counts.sum(axis=0)))
     above = np.array([_above(counts[:, k], counts) for k, counts in enumerate(histograms)])
     sums = histograms[0].sum(axis=0)
-    shares = above / np.outer(sums, sums)
-    n_classes = len(shares)
-    return float((shares.sum() - np.trace(shares)) / (n_classes * (n_classes - 1)))
+    return mean_of_pairs(above / np.outer(sums, sums))
 
 
 def _above(own: Floats, counts: Floats) -> Floats:
