@@ -9,7 +9,16 @@ import pyarrow as pa
 
 from weigh.errors import Parameter, ParameterError
 from weigh.folds import Mask, rank_in_class
-from weigh.frames import Codes, Integers, Table, check_name, read, take_rows, to_arrow
+from weigh.frames import (
+    Integers,
+    Table,
+    check_name,
+    is_count,
+    is_number,
+    read,
+    take_rows,
+    to_arrow,
+)
 
 MOST_CLASSES = 20
 """A numeric target with more distinct values is not stratified."""
@@ -77,7 +86,7 @@ def mark_holdout(
     if time is not None:
         held = _hold_latest(_read_times(table, time), holdout)
     elif by is not None:
-        held = _hold_groups(_read_codes(table, by, "by").codes, holdout, random)
+        held = _hold_groups(table.codes(check_name(table, by, "by")).codes, holdout, random)
     else:
         held = _hold_classes(_read_classes(table, y), holdout, random)
     if held.all() or not held.any():
@@ -94,27 +103,19 @@ def _check_numbers(holdout: Any, random_state: Any) -> None:
         raise ParameterError(
             Parameter("holdout"), f" must be a share between 0 and 1, got {holdout!r}"
         )
-    whole = isinstance(random_state, int | np.integer) and not isinstance(random_state, bool)
-    if not (whole and 0 <= random_state < 1 << 32):
+    if not (is_count(random_state) and 0 <= random_state < 1 << 32):
         raise ParameterError(
             Parameter("random_state"),
             f" must be a whole number from 0 to {(1 << 32) - 1}, got {random_state!r}",
         )
 
 
-def _read_codes(table: Table, name: str, role: str) -> Codes:
-    column = table.column(check_name(table, name, role), True)
-    assert isinstance(column, Codes)
-    return column
-
-
 def _read_classes(table: Table, y: str | None) -> Integers:
     """Class of each row; all 0 if the target is numeric or not given."""
     if y is not None:
-        column = _read_codes(table, y, "y")
+        column = table.codes(check_name(table, y, "y"))
         used = [column.values[code] for code in np.unique(column.codes).tolist()]
-        amounts = all(isinstance(v, int | float) and not isinstance(v, bool) for v in used)
-        if not (amounts and len(used) > MOST_CLASSES):
+        if not (all(map(is_number, used)) and len(used) > MOST_CLASSES):
             return column.codes
     return np.zeros(table.n_rows, dtype=np.uint8)
 

@@ -11,6 +11,8 @@ from weigh.bins import AND, Binning, Density, Rule, read_rules
 from weigh.engine import Setting
 from weigh.errors import Parameter, ParameterError
 from weigh.frames import Declared, Floats, Table, Value, canonical, did_you_mean, key, list_names
+from weigh.frames import is_count as is_count
+from weigh.frames import is_number as is_number
 from weigh.tally import Tally
 
 FINE_RANGE, MAX_FINE_LEVELS = (24, 128), 2048
@@ -147,16 +149,6 @@ def _check_max_levels(learner: Any) -> None:
             "max_levels is for categorical columns; for tokens (event_model='counts') set "
             "max_features of the vectorizer"
         )
-
-
-def is_number(value: Any) -> bool:
-    """Whether a value is a number; booleans are not."""
-    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-
-
-def is_count(value: Any) -> bool:
-    """Whether a value is a whole number; booleans are not."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def read_settings(learner: Any, table: Table) -> dict[str, Setting]:

@@ -12,7 +12,7 @@ import numpy as np
 from weigh.bins import Cross, Feature, find_codes
 from weigh.errors import Parameter, ParameterError, ParameterWarning, warn_caller
 from weigh.evidence import FeatureTable
-from weigh.frames import Codes, Floats, Table, key, keys
+from weigh.frames import Floats, Table, key, keys
 
 _PART = ContextVar("_PART", default=False)
 
@@ -66,8 +66,8 @@ def _first_parts(features: Sequence[Feature | Cross]) -> list[Feature]:
 
 def _warn_codes(part: Feature, table: Table) -> None:
     """Warn about probable codes in a numeric column: they are binned with the numbers near them."""
-    column = table.column(part.name, False)
-    codes = [int(code) for code in find_codes(column.values, part.values)]  # type: ignore[arg-type]
+    numbers = table.numbers(part.name).values
+    codes = [int(code) for code in find_codes(numbers, part.values)]  # type: ignore[arg-type]
     if codes:
         look = "looks like a code" if len(codes) == 1 else "look like codes"
         warn_caller(
@@ -106,8 +106,7 @@ def _check_part(part: Feature, table: Table, rows: Floats | None) -> None:
 
 def _absent_in_memory(part: Feature, table: Table) -> tuple[list[Any], list[Any]]:
     """The listed categories that no row has, and the categories of the column."""
-    column = table.column(part.name, True)
-    assert isinstance(column, Codes)
+    column = table.codes(part.name)
     seen = {*keys([column.values[code] for code in np.unique(column.codes)])}
     absent = [value for value in part.values if key(value) not in seen]
     return absent, [value for value in column.values if value is not None]

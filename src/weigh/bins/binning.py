@@ -11,7 +11,7 @@ import numpy as np
 from weigh.bins.cuts import Ordered, check_cuts, fill_places, midpoint
 from weigh.bins.labels import to_right_closed
 from weigh.bins.optimal import TINY, Levels, Limits, best_levels, rank
-from weigh.frames import Floats, Integers
+from weigh.frames import Floats, Integers, is_count, is_number
 
 Trend: TypeAlias = Literal["free", "monotone", "rising", "falling", "peak", "valley"]
 TRENDS = {
@@ -91,15 +91,13 @@ class Binning:
             object.__setattr__(self, "cuts", check_cuts(self.cuts, "of a Binning"))
         if self.closed not in ("right", "left"):
             raise ValueError(f"closed must be 'right' or 'left', got {self.closed!r}")
-        whole = isinstance(self.max_levels, int | np.integer)
-        if not whole or isinstance(self.max_levels, bool) or self.max_levels < 1:
+        if not is_count(self.max_levels) or self.max_levels < 1:
             raise ValueError(
                 f"max_levels must be a whole number of at least 1, got {self.max_levels!r}"
             )
         for name in ("min_share", "min_class_share"):
             value = getattr(self, name)
-            number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-            if not (number and 0 <= value <= 1):
+            if not (is_number(value) and 0 <= value <= 1):
                 raise ValueError(f"{name} must be a number from 0 to 1, got {value!r}")
         if self.trend not in TRENDS:
             raise ValueError(f"trend must be one of {', '.join(TRENDS)}, got {self.trend!r}")

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from weigh.errors import warn_caller
-from weigh.frames import Floats
+from weigh.frames import Floats, is_count
 
 KINDS = ("gaussian", "kernel")
 LEAST = 8
@@ -54,8 +54,7 @@ class Density:
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {self.kind!r}")
-        whole = isinstance(self.cells, int | np.integer) and not isinstance(self.cells, bool)
-        if not (whole and self.cells >= LEAST):
+        if not (is_count(self.cells) and self.cells >= LEAST):
             raise ValueError(
                 f"cells must be a whole number of at least {LEAST}, got {self.cells!r}"
             )

@@ -59,18 +59,14 @@ class MDLDiscretizer(TransformerMixin, BaseEstimator):
         table = match(read(X), tuple(self.cuts_), named, type(self).__name__)
         columns = []
         for name, cuts in self.cuts_.items():
-            numbers = self._numbers(table, name)
+            numbers = table.numbers(name).values
             codes = Feature(name, cuts=tuple(cuts.tolist())).place(Numbers(numbers)).codes
             columns.append(np.where(np.isnan(numbers), np.nan, codes))
         return np.column_stack(columns)
 
     def _cut(self, sample: Sample, name: str) -> Floats:
-        values = self._numbers(sample.table, name)
+        values = sample.table.numbers(name).values
         return np.array(mdl_cuts(values, sample.labels, sample.weight, len(sample.classes)))
-
-    @staticmethod
-    def _numbers(table: Any, name: str) -> Floats:
-        return table.column(name, categorical=False).values  # type: ignore[no-any-return]
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray[Any, Any]:
         """The names of the columns."""

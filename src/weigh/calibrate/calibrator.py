@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from weigh.calibrate.spline import fit_spline, platt_targets
 from weigh.evidence import BOUND, Method, Recalibration
-from weigh.frames import Floats
+from weigh.frames import Floats, is_count
 from weigh.metrics import Groups
 from weigh.metrics.numbers import read_matrix
 from weigh.metrics.scored import Flags, Labels, Scored, read_numbers, shape_of
@@ -204,8 +204,7 @@ class SplineCalibrator(BaseEstimator):
         return self.curve_
 
     def _check(self) -> None:
-        whole = isinstance(self.n_knots, int | np.integer) and not isinstance(self.n_knots, bool)
-        if not whole or self.n_knots < 2:
+        if not is_count(self.n_knots) or self.n_knots < 2:
             raise ValueError(f"n_knots must be a whole number of at least 2, got {self.n_knots!r}")
         if self.input not in INPUTS:
             raise ValueError(f"input must be one of {INPUTS}, got {self.input!r}")

@@ -17,7 +17,17 @@ from weigh.bins import Feature, are_whole, label, quantile_cuts, sort_values
 from weigh.errors import Parameter, ParameterError
 from weigh.evaluation.measures import Options, mean_of_rows
 from weigh.evaluation.page import Section, list_few, tabulate
-from weigh.frames import Codes, Floats, Integers, Value, build, count_rows, key, read
+from weigh.frames import (
+    Codes,
+    Floats,
+    Integers,
+    Value,
+    build,
+    count_rows,
+    is_number,
+    key,
+    read,
+)
 from weigh.layout import Shown
 from weigh.metrics import (
     Scored,
@@ -238,7 +248,7 @@ def _cross(
 
 def _feature(name: str, rows: Codes, values: tuple[Value, ...], weight: Floats | None) -> Feature:
     """A feature whose levels are the groups: the values, or bins of about equally many rows."""
-    if len(values) > FEW and all(_is_number(value) for value in values):
+    if len(values) > FEW and all(map(is_number, values)):
         numbers = rows.numbers(name).values
         known = ~np.isnan(numbers)
         cuts = quantile_cuts(numbers[known], None if weight is None else weight[known], PARTS)
@@ -249,11 +259,6 @@ def _feature(name: str, rows: Codes, values: tuple[Value, ...], weight: Floats |
             "join some of them first, or give numbers, which are cut into intervals"
         )
     return Feature(name, values=values, has_missing=True)
-
-
-def _is_number(value: Value) -> bool:
-    """Whether a value is a number and not a boolean."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _measure(name: str, rows: Scored, pos_label: Value, options: Options) -> Group:

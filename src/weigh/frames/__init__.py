@@ -73,6 +73,8 @@ from weigh.frames.values import (
     NotKnown,
     Value,
     canonical,
+    is_count,
+    is_number,
     key,
     keys,
     order,

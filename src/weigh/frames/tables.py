@@ -16,6 +16,7 @@ from weigh.frames.columns import (
     Codes,
     Column,
     Integers,
+    Numbers,
     as_missing,
     code_values,
     convert,
@@ -74,6 +75,14 @@ class Table:
         if isinstance(column, Codes) and str in {*map(type, column.values)}:
             self._categories[name] = column
         return column
+
+    def codes(self, name: str) -> Codes:
+        """Column as categories."""
+        return self.column(name, True)  # type: ignore[return-value]
+
+    def numbers(self, name: str) -> Numbers:
+        """Column as numbers."""
+        return self.column(name, False)  # type: ignore[return-value]
 
     def bytes(self) -> Integers | None:
         """All columns as a matrix of bytes, without a copy; None if they are not held like that."""

@@ -49,6 +49,16 @@ def reads_as_number(text: str) -> bool:
     return True
 
 
+def is_number(value: Any) -> bool:
+    """Whether a value is a number; booleans are not."""
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+
+
+def is_count(value: Any) -> bool:
+    """Whether a value is a whole number; booleans are not."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
 def canonical(value: Any) -> Value:
     """Canonical form of a value, the same in every library: 3.0 is 3, NaN and NA are None.
 

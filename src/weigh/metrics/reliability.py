@@ -12,7 +12,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit, logit
 
-from weigh.frames import Floats, Integers, build
+from weigh.frames import Floats, Integers, build, is_count
 from weigh.metrics.numbers import COVERAGE, NAN, check_coverage, clopper_pearson, read_matrix
 from weigh.metrics.scored import Groups, Scored, shape_of
 from weigh.newton.regression import Rows, fit_coefficients
@@ -200,8 +200,7 @@ def _edges(groups: Groups, bins: Any, strategy: str) -> Floats:
         raise ValueError(f"strategy must be one of {STRATEGIES}, got {strategy!r}")
     if len(shape_of(bins, "bins")) == 1:
         return _check_edges(read_matrix(bins, "bins"))
-    whole = isinstance(bins, int | np.integer) and not isinstance(bins, bool)
-    if not whole or bins < 1:
+    if not is_count(bins) or bins < 1:
         raise ValueError(f"bins must be a number of at least 1 or ascending edges, got {bins!r}")
     n = int(bins)
     if strategy == "width":

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from weigh.bins import label
-from weigh.frames import Codes, Column, Floats, Numbers, order, row_weights, vector
+from weigh.frames import Codes, Column, Floats, Numbers, is_count, order, row_weights, vector
 from weigh.metrics.reliability import quantiles
 from weigh.metrics.scored import read_weight
 
@@ -70,8 +70,7 @@ def population_stability_index(
     >>> round(found.value, 3), found.shift
     (0.275, 'major')
     """
-    whole = isinstance(bins, int | np.integer) and not isinstance(bins, bool)
-    if not whole or bins < 1:
+    if not is_count(bins) or bins < 1:
         raise ValueError(f"bins must be a whole number of at least 1, got {bins!r}")
     one, other = _read(expected, "expected"), _read(actual, "actual")
     if isinstance(one, Numbers) != isinstance(other, Numbers):

@@ -128,8 +128,7 @@ def _name_rows(feature: Feature, table: Table) -> Sequence[str]:
     placed = feature.read(table)
     names = np.array([*feature.labels, ""], dtype=object)[placed.levels]
     if not feature.is_numeric:
-        column = table.column(feature.name, True)
-        assert isinstance(column, Codes)
+        column = table.codes(feature.name)
         for code in np.flatnonzero(placed.levels == feature.no_level).tolist():
             value = column.values[code] if code < len(column.values) else None
             names[code] = "" if value is None or value is NOT_KNOWN else label(value)

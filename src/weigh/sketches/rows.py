@@ -68,7 +68,7 @@ def _sum_bytes(table: Table, matrix: Integers) -> Integers:
 
     hashes = np.zeros((len(table.names), BYTE_TABLE), dtype=np.uint64)
     for own, name in zip(hashes, table.names, strict=True):
-        levels = _hash_values(table.column(name, True).values)  # type: ignore[arg-type]
+        levels = _hash_values(table.codes(name).values)
         own[: len(levels)] = mix(levels, _hash_text(name))
     total = np.zeros((table.n_rows, 1), dtype=np.uint64)
     add_bytes(total, matrix, hashes)

@@ -14,7 +14,6 @@ from weigh.frames import (
     Codes,
     Floats,
     Integers,
-    Numbers,
     Sample,
     SampleStep,
     Table,
@@ -95,7 +94,7 @@ class ClassWeights:
 
     def add(self, found: Weights, table: Table) -> Weights:
         """Add the weights of more rows."""
-        columns = [_read_codes(table, name) for name in self.roles.class_and_fold]
+        columns = [table.codes(name) for name in self.roles.class_and_fold]
         sizes = [max(len(column.values), 1) for column in columns]
         cells = np.ravel_multi_index([column.codes for column in columns], sizes)
         counts = np.bincount(cells, _read_weight(table, self.roles), int(np.prod(sizes)))
@@ -188,7 +187,7 @@ def _open(batches: list[Any], names: tuple[str, ...]) -> tuple[int, Table]:
 
 def label_batch(table: Table, roles: Roles) -> Sample:
     """Make a sample from a batch with labels and weights; rows of weight 0 are dropped."""
-    codes, weight = _read_codes(table, roles.target), _read_weight(table, roles)
+    codes, weight = table.codes(roles.target), _read_weight(table, roles)
     features, kept = table.without({*roles.names}), np.ones(table.n_rows, dtype=np.bool_)
     labels = codes.codes
     if weight is not None and not weight.all():
@@ -200,26 +199,19 @@ def label_batch(table: Table, roles: Roles) -> Sample:
     sample = Sample(features, labels, roles.classes, weight, counts, kept, roles.target)
     if roles.folds is None:
         return sample
-    folds = _read_codes(table, roles.folds)
+    folds = table.codes(roles.folds)
     groups = place_folds(folds.values, roles.groups)[folds.codes[kept]]
     if (groups == len(roles.groups)).any():
         raise ValueError(CHANGED.format(f"{roles.folds!r} has a new fold"))
     return sample.grouped(groups, len(roles.groups))
 
 
-def _read_codes(table: Table, name: str) -> Codes:
-    column = table.column(name, True)
-    assert isinstance(column, Codes)
-    return column
-
-
 def _read_weight(table: Table, roles: Roles) -> Floats | None:
     if roles.weight is None:
         return None
-    weight = table.column(roles.weight, False)
-    assert isinstance(weight, Numbers)
-    check_weight(weight.values, f" {roles.weight!r}")
-    return weight.values
+    weight = table.numbers(roles.weight).values
+    check_weight(weight, f" {roles.weight!r}")
+    return weight
 
 
 def _check_labels(values: tuple[Value, ...], used: Integers, roles: Roles) -> None:
