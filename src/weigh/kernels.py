@@ -228,12 +228,14 @@ def count_whole(values: Any, low: float, labels: Any, out: Any) -> bool:
 
 
 @compiled
-def group_equal(values: Any, order: Any, weight: Any, distinct: Any, out: Any) -> int:
-    """Sum weights over equal values, in order; return the number of distinct values.
+def count_equal(values: Any, order: Any, labels: Any, weight: Any, distinct: Any, out: Any) -> int:
+    """Sum weights by distinct value and class, in order; return the number of distinct values.
 
-    A single weight applies to all rows. Rows of weight 0 are ignored, here and in `group_runs`.
+    A single label or weight is that of all rows. Rows of weight 0 are ignored, here and in
+    `group_runs`.
     """
     step = 1 if weight.shape[0] == values.shape[0] else 0
+    of_label = 1 if labels.shape[0] == values.shape[0] else 0
     last = -1
     for i in order:
         if weight[i * step] == 0:
@@ -241,7 +243,7 @@ def group_equal(values: Any, order: Any, weight: Any, distinct: Any, out: Any) -
         if last < 0 or values[i] != distinct[last]:
             last += 1
             distinct[last] = values[i]
-        out[last] += weight[i * step]
+        out[last, labels[i * of_label]] += weight[i * step]
     return last + 1
 
 

@@ -176,14 +176,17 @@ def numbered_rows(draw):
 
 @few
 @given(numbered_rows())
-def test_group_equal_sums_the_weights_of_equal_values(rows):
-    values, order, _, weight = rows
-    distinct, out = np.empty(len(values)), np.zeros(len(values))
-    found = kernels.group_equal(values, order, weight, distinct, out)
+def test_count_equal_sums_the_weights_of_equal_values_by_class(rows):
+    values, order, classes, weight = rows
     weights = np.broadcast_to(weight, len(values))
-    expected = np.unique(values[weights > 0])
-    assert distinct[:found].tolist() == expected.tolist()
-    np.testing.assert_allclose(out[:found], [weights[values == v].sum() for v in expected], 1e-13)
+    for labels in (classes, np.zeros(1, np.int64)):
+        distinct, out = np.empty(len(values)), np.zeros((len(values), 3))
+        found = kernels.count_equal(values, order, labels, weight, distinct, out)
+        expected = np.unique(values[weights > 0])
+        assert distinct[:found].tolist() == expected.tolist()
+        own = np.broadcast_to(labels, len(values))
+        sums = [[weights[(values == v) & (own == k)].sum() for k in range(3)] for v in expected]
+        np.testing.assert_allclose(out[:found], np.reshape(sums, (found, 3)), 1e-13)
 
 
 def literal_runs(values, classes, weights):

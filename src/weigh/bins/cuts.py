@@ -119,9 +119,10 @@ def _sum_equal(values: Floats, weight: Floats | None) -> tuple[Floats, Floats]:
 
     few = Condensed.of(values, weight)
     column = Ordered.of(few.values, few.weight)
-    distinct, weights = np.empty(len(column.order)), np.zeros(len(column.order))
-    n = kernels.group_equal(column.values, column.order, column.weight, distinct, weights)
-    return distinct[:n], weights[:n]
+    distinct, weights = np.empty(len(column.order)), np.zeros((len(column.order), 1))
+    parts = column.values, column.order, np.zeros(1, np.int64), column.weight
+    n = kernels.count_equal(*parts, distinct, weights)
+    return distinct[:n], weights[:n, 0]
 
 
 def fill_places(weights: Floats, most: int) -> list[int]:

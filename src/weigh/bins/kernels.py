@@ -8,24 +8,6 @@ from weigh.kernels import compiled
 
 
 @compiled
-def count_equal(values: Any, order: Any, labels: Any, weight: Any, distinct: Any, out: Any) -> int:
-    """Sum the weights by distinct value and class, in order; return the number of distinct values.
-
-    A single weight applies to every row. Rows of weight zero are skipped.
-    """
-    step = 1 if weight.shape[0] == values.shape[0] else 0
-    last = -1
-    for i in order:
-        if weight[i * step] == 0:
-            continue
-        if last < 0 or values[i] != distinct[last]:
-            last += 1
-            distinct[last] = values[i]
-        out[last, labels[i]] += weight[i * step]
-    return last + 1
-
-
-@compiled
 def measure_intervals(ends: Any, least_rows: float, least_shares: Any, out: Any) -> None:
     """out[i, j]: the information value of joining the parts i to j - 1 into one level.
 

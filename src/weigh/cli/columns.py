@@ -279,12 +279,9 @@ MOST_ALIKE = 3
 def _advise_classes(classes: Any) -> None:
     if len(classes) > 2 and not any(isinstance(c, str | bool) for c in classes.tolist()):
         say(f"note: the target has {len(classes)} distinct numbers, each treated as a class")
-        counts = "; with --set family=poisson, a count" if _are_counts(classes) else ""
+        are_counts = all(c >= 0 and c == round(c) for c in classes.tolist())
+        counts = "; with --set family=poisson, a count" if are_counts else ""
         hint(f"--learner educated --task regression estimates a number{counts}")
-
-
-def _are_counts(classes: Any) -> bool:
-    return all(c >= 0 and c == round(c) for c in classes.tolist())
 
 
 def _advise_text(name: str, levels: Sequence[Any], rows: int, warned: bool) -> None:

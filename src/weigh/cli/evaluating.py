@@ -349,14 +349,9 @@ def _check_given(data: tuple[str, ...], metrics: str | None, target: str | None)
 def _read_files(model: Any, data: tuple[str, ...], target: str | None) -> dict[str, Any]:
     from weigh.errors import begin_with
 
-    tables = {}
-    for name, path in _name_files(data).items():
+    short = [Path(path).name for path in data]  # without folders, if these names differ
+    names, tables = short if len({*short}) == len(short) else data, {}
+    for name, path in zip(names, data, strict=True):
         with begin_with(name) if len(data) > 1 else nullcontext():
             tables[name] = read_like(model, path, target)
     return tables
-
-
-def _name_files(data: tuple[str, ...]) -> dict[str, str]:
-    """Files by their names, without folders if these names differ."""
-    names = [Path(path).name for path in data]
-    return dict(zip(names if len({*names}) == len(names) else data, data, strict=True))

@@ -10,7 +10,7 @@ import codecs
 import csv as python_csv
 import io
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,10 +54,19 @@ class Dialect:
                     "are usual"
                 ) from None
 
-    @property
-    def nulls(self) -> list[str]:
-        """Texts that mean a missing value."""
-        return ["", *self.na]
+    def convert(self, types: Mapping[str, Any]) -> csv.ConvertOptions:
+        """Arrow's options: types of columns; empty fields and `na` are missing."""
+        return csv.ConvertOptions(
+            null_values=["", *self.na],
+            strings_can_be_null=True,
+            column_types=dict(types),
+            decimal_point=self.decimal or ".",
+        )
+
+
+def parse_options(mark: str) -> csv.ParseOptions:
+    """Arrow's options of a separator; quoted values may hold line breaks."""
+    return csv.ParseOptions(delimiter=mark, newlines_in_values=True)
 
 
 def read_delimited(
@@ -77,7 +86,7 @@ def read_delimited(
     check_quotes(data, mark)
     names, wanted = _read_names(data, mark), {*text}
     types = {name: pa.string() for name in names if trim_name(name) in wanted}
-    table = _trim(_parse(data, mark, dialect, dialect.decimal or ".", types))
+    table = _trim(_parse(data, mark, dialect, types))
     return _convert_amounts(table, data, mark, dialect, types)
 
 
@@ -100,18 +109,10 @@ def _convert_amounts(
     return table
 
 
-def _parse(
-    data: bytes, mark: str, dialect: Dialect, decimal: str, types: dict[str, Any]
-) -> pa.Table:
-    convert = csv.ConvertOptions(
-        null_values=dialect.nulls,
-        strings_can_be_null=True,
-        column_types=types,
-        decimal_point=decimal,
-    )
-    parse = csv.ParseOptions(delimiter=mark, newlines_in_values=True)
+def _parse(data: bytes, mark: str, dialect: Dialect, types: dict[str, Any]) -> pa.Table:
+    how = {"parse_options": parse_options(mark), "convert_options": dialect.convert(types)}
     try:
-        return csv.read_csv(pa.BufferReader(data), parse_options=parse, convert_options=convert)
+        return csv.read_csv(pa.BufferReader(data), **how)
     except pa.ArrowInvalid as error:
         raise ValueError(_find_ragged(data, mark) or str(error)) from None
 

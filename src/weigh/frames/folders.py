@@ -15,7 +15,14 @@ import pyarrow as pa
 from pyarrow import csv, dataset, parquet
 
 from weigh.frames.columns import as_doubles
-from weigh.frames.delimited import Dialect, amount_columns, find_delimiter, to_utf8, trim
+from weigh.frames.delimited import (
+    Dialect,
+    amount_columns,
+    find_delimiter,
+    parse_options,
+    to_utf8,
+    trim,
+)
 from weigh.frames.scans import ROWS, Scan, open_scan
 from weigh.frames.values import Declared, declared_in, stored_as_levels
 
@@ -207,13 +214,8 @@ def _reopen_text(file: _File, schema: Any, dialect: Dialect) -> _File:
 def _text_format(delimiter: str, types: dict[str, Any], dialect: Dialect) -> Any:
     """Arrow's format of a text file; empty fields and the dialect's `na` are missing."""
     return dataset.CsvFileFormat(
-        parse_options=csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-        convert_options=csv.ConvertOptions(
-            null_values=dialect.nulls,
-            strings_can_be_null=True,
-            column_types=types,
-            decimal_point=dialect.decimal or ".",
-        ),
+        parse_options=parse_options(delimiter),
+        convert_options=dialect.convert(types),
         read_options=csv.ReadOptions(block_size=SAMPLE, encoding=dialect.encoding or "utf8"),
     )
 

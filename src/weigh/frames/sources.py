@@ -16,7 +16,7 @@ import narwhals as nw
 import pyarrow as pa
 from pyarrow import csv, parquet
 
-from weigh.frames.delimited import Dialect, read_delimited
+from weigh.frames.delimited import Dialect, parse_options, read_delimited
 from weigh.frames.formats import read_format, unzip
 from weigh.frames.scans import ROWS, Scan, spool
 from weigh.frames.values import Declared
@@ -197,13 +197,10 @@ def _select(query: str) -> str:
     return "SELECT * FROM " + ".".join(f'"{part}"' for part in parts)
 
 
-def read_csv(source: Any, delimiter: str = ",", types: Mapping[str, Any] | None = None) -> pa.Table:
+def read_csv(source: Any) -> pa.Table:
     """Read a CSV file; only empty fields are missing."""
-    convert = csv.ConvertOptions(
-        null_values=[""], strings_can_be_null=True, column_types=dict(types or {})
-    )
-    parse = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
-    table = csv.read_csv(source, parse_options=parse, convert_options=convert)
+    how = {"parse_options": parse_options(","), "convert_options": Dialect().convert({})}
+    table = csv.read_csv(source, **how)
     for field in table.schema:
         if pa.types.is_binary(field.type):
             raise ValueError(f"column {field.name!r} is not UTF-8 text; save the file as UTF-8")

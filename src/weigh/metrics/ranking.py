@@ -138,7 +138,8 @@ def auc_difference(
     else:
         a = Scored.read(y_true, y_prob_a, sample_weight, pos_label)
         b = Scored.read(y_true, y_prob_b, sample_weight, pos_label)
-    _check_same_rows(a, b)
+    if not (np.array_equal(a.positive, b.positive) and np.array_equal(a.weights, b.weights)):
+        raise ValueError("the two models must be scored on the same rows, in the same order")
     if a.groups.one_class:
         return AUCDifference(np.nan, np.nan, np.nan, np.nan, np.nan, coverage)
     one, other = Ranks.of(a.groups), Ranks.of(b.groups)
@@ -153,11 +154,6 @@ def auc_difference(
     reach = normal_quantile(coverage) * error
     p_value = 2 * float(ndtr(-abs(value) / error)) if error > 0 else np.nan
     return AUCDifference(value, error, value - reach, value + reach, p_value, coverage)
-
-
-def _check_same_rows(a: Scored, b: Scored) -> None:
-    if not (np.array_equal(a.positive, b.positive) and np.array_equal(a.weights, b.weights)):
-        raise ValueError("the two models must be scored on the same rows, in the same order")
 
 
 @dataclass(frozen=True, eq=False)

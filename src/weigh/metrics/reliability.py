@@ -199,7 +199,10 @@ def _edges(groups: Groups, bins: Any, strategy: str) -> Floats:
     if not isinstance(strategy, str) or strategy not in STRATEGIES:
         raise ValueError(f"strategy must be one of {STRATEGIES}, got {strategy!r}")
     if len(shape_of(bins, "bins")) == 1:
-        return _check_edges(read_matrix(bins, "bins"))
+        edges = read_matrix(bins, "bins")
+        if len(edges) < 2 or edges[0] != 0 or edges[-1] != 1 or not (np.diff(edges) > 0).all():
+            raise ValueError(f"edges of bins must ascend from 0 to 1, got {edges.tolist()}")
+        return edges
     if not is_count(bins) or bins < 1:
         raise ValueError(f"bins must be a number of at least 1 or ascending edges, got {bins!r}")
     n = int(bins)
@@ -207,12 +210,6 @@ def _edges(groups: Groups, bins: Any, strategy: str) -> Floats:
         return np.arange(n + 1) / n
     inner = quantiles(groups.p, groups.weight, n)
     return np.unique(np.concatenate([[0.0], inner, [1.0]]))
-
-
-def _check_edges(edges: Floats) -> Floats:
-    if len(edges) < 2 or edges[0] != 0 or edges[-1] != 1 or not (np.diff(edges) > 0).all():
-        raise ValueError(f"edges of bins must ascend from 0 to 1, got {edges.tolist()}")
-    return edges
 
 
 def quantiles(values: Floats, weight: Floats, n: int) -> Floats:
@@ -302,7 +299,9 @@ def calibration_line(
         return CalibrationLine(nan, nan, nan, nan, nan, nan)
     _check_spread(groups.weight)
     shift = _in_the_large(groups)
-    error = float(1 / np.sqrt(groups.weight @ _variance(groups.log_odds + shift)))
+    totals = groups.log_odds + shift
+    variance = expit(totals) * expit(-totals)  # p (1 - p), accurate far into the tails
+    error = float(1 / np.sqrt(groups.weight @ variance))
     slope = _non_finite_slope(groups)
     if slope is not None:
         return CalibrationLine(slope, nan, nan, nan, shift, error)
@@ -343,11 +342,6 @@ def _in_the_large(groups: Groups) -> float:
 
     low, high = aim - x[-1] - 1e-9, aim - x[0] + 1e-9
     return float(brentq(excess, low, high, xtol=1e-13))
-
-
-def _variance(totals: Floats) -> Floats:
-    """Variance p (1 - p) from log odds, accurate far into the tails."""
-    return np.asarray(expit(totals) * expit(-totals))
 
 
 def _non_finite_slope(groups: Groups) -> float | None:

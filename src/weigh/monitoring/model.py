@@ -98,7 +98,9 @@ def drift(
     given, model = model, model_of(model)
     evidence = _read_model(model, type(given).__name__)
     kind = kind_of(model, evidence)
-    rows = _read_new(given, evidence, X, None if kind else y, metrics)
+    if (X is None) == (metrics is None):
+        raise ValueError("drift takes new rows (X) or metrics, the counts of a service: give one")
+    rows = None if X is None else _read_rows(given, evidence, X, None if kind else y)
     seen, totals = _count(evidence, rows, metrics, given)
     features = [compare_table(evidence, *pair) for pair in zip(evidence, seen, strict=True)]
     known = check_known(model, evidence, rows, X, y, exposure)
@@ -154,15 +156,6 @@ def counted_evidence(model: Any) -> Evidence:
     if hasattr(model, "predict_survival"):
         return model._population  # type: ignore[no-any-return]
     return evidence_of(model, is_sum(model) or hasattr(model, "predict_quantile"))
-
-
-def _read_new(
-    model: Any, evidence: Evidence, X: Any, y: Any, metrics: Any
-) -> Table | Sample | None:
-    """The new rows; None if the metrics of a service are given."""
-    if (X is None) == (metrics is None):
-        raise ValueError("drift takes new rows (X) or metrics, the counts of a service: give one")
-    return None if X is None else _read_rows(model, evidence, X, y)
 
 
 def _count(
@@ -294,12 +287,8 @@ def update(
     if half_life is not None:
         table = read(X, allow_sparse=model.event_model == "counts")
         rows = label_sample(table, y, sample_weight, model.classes_).class_counts.sum()
-        new._keep(_fade(model.evidence_, 0.5 ** (float(rows) / half_life)))
+        old, share = model.evidence_, 0.5 ** (float(rows) / half_life)
+        tables = tuple(replace(table, counts=share * table.counts) for table in old)
+        new._keep(replace(old, class_counts=share * old.class_counts, tables=tables))
         inherit(new, model)
     return new.partial_fit(X, y, sample_weight=sample_weight)
-
-
-def _fade(evidence: Any, share: float) -> Any:
-    """The evidence with all counts multiplied by `share`; its weights are computed later."""
-    tables = tuple(replace(table, counts=share * table.counts) for table in evidence.tables)
-    return replace(evidence, class_counts=share * evidence.class_counts, tables=tables)

@@ -144,7 +144,8 @@ class Drift(Shown):
     def verdict(self) -> str:
         """What was found and what to do, in a few sentences."""
         raised = [check for check in self.every if check.level == self.level]
-        early = " " + TOO_EARLY if self._is_too_early() else ""
+        events = [part for part in self.quality if isinstance(part, EventQuality)]
+        early = "" if all(part.expected > 0 for part in events) else f" {TOO_EARLY}"
         if self.level == LEVELS[0] and self.n_rows < FEW:
             return (
                 f"Too few rows to tell ({self.n_rows}): no difference is significant, and fewer "
@@ -164,10 +165,6 @@ class Drift(Shown):
     def _is_unchecked(self) -> bool:
         """Whether there are too few rows to check a regressor; the test of events is exact."""
         return self.link not in ("", "hazard") and self.n_rows < FEW
-
-    def _is_too_early(self) -> bool:
-        """Whether events are given, but the model expects none so far."""
-        return any(isinstance(q, EventQuality) and not q.expected > 0 for q in self.quality)
 
     def _advice(self) -> str:
         if self._is_unchecked() and self.quality:

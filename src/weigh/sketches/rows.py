@@ -190,7 +190,8 @@ class RowSketch:
             hashes = hashes[hashes <= self.hashes[-1]]
         if len(hashes) < LEAST_ROWS:
             return None
-        n_rows, once, twice = (float(n) for n in (self.counts.sum(), *self._occurring(1, 2)))
+        n_rows = float(self.counts.sum())
+        once, twice = (float((self.counts == n).sum()) for n in (1, 2))
         new = once / (n_rows + 1)  # probability that a new row equals no old one
         if not new:
             return None
@@ -202,10 +203,6 @@ class RowSketch:
             return None
         alike = _is_chance(int(same.sum()), len(hashes), int(n_rows - once), int(n_rows))
         return min(excess / new, 1.0) if excess > chance and not alike else 0.0
-
-    def _occurring(self, *times: int) -> list[int]:
-        """Number of distinct rows that occur once, twice, ... as given by `times`."""
-        return [int((self.counts == n).sum()) for n in times]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: the salt, the hashes (six bytes each, in base64), the counts other than 1."""

@@ -192,18 +192,15 @@ def _code_part(sent: bytes, names: tuple[str, ...], batches: Iterable[Any]) -> I
     earlier, part = np.zeros(len(roles.classes), dtype=np.int64), part_number()
     try:
         for _, table in join_batches(batches, names):
-            whole = _code_batch(label_batch(table, roles), features)
+            sample = label_batch(table, roles)
+            codes = [positions(feature.read(sample.table)) for feature in features]
+            whole = Block(codes, sample.labels, sample.weight, sample.groups)
             for start in range(0, len(whole), BLOCK):
                 block = whole.part(slice(start, start + BLOCK))
                 yield pickled_row(StoredBlock(block, part, earlier))
                 earlier = earlier + np.bincount(block.labels, minlength=len(earlier))
     except (ValueError, TypeError) as error:  # errors in the data are raised on the driver
         yield pickled_row(error)
-
-
-def _code_batch(sample: Sample, features: Sequence[Feature | Cross]) -> Block:
-    codes = [positions(feature.read(sample.table)) for feature in features]
-    return Block(codes, sample.labels, sample.weight, sample.groups)
 
 
 def read_blocks(batches: Iterable[Any]) -> Iterator[tuple[int, StoredBlock]]:
