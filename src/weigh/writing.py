@@ -65,15 +65,10 @@ def open_whole(path: FilePath) -> Iterator[IO[bytes]]:
         os.replace(part, target)
     except BaseException as error:
         part.unlink(missing_ok=True)
-        _name_full(error, path)
+        if isinstance(error, OSError) and error.errno in FULL and error.filename is None:
+            error.filename = os.fspath(path)  # which the operating system leaves out
         raise
     _flush_to_disk(target.parent)
-
-
-def _name_full(error: BaseException, path: FilePath) -> None:
-    """Name the file in an error about a full disk, which the operating system leaves out."""
-    if isinstance(error, OSError) and error.errno in FULL and error.filename is None:
-        error.filename = os.fspath(path)
 
 
 @contextmanager

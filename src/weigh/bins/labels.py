@@ -213,12 +213,9 @@ def _brief_cuts(cuts: Sequence[float]) -> list[str]:
     for digits in range(2, 18):
         if len({f"{cut:.{digits}g}" for cut in cuts}) == len(cuts):
             break
-    return [_brief_number(cut, max(digits + 1, 3)) for cut in cuts]
-
-
-def _brief_number(value: float, digits: int) -> str:
-    text = f"{value:.{digits}g}"
-    return f"{value:.0f}" if "e+" in text and abs(value) < 1e7 else text
+    texts = [f"{cut:.{max(digits + 1, 3)}g}" for cut in cuts]
+    pairs = zip(cuts, texts, strict=True)
+    return [f"{cut:.0f}" if "e+" in text and abs(cut) < 1e7 else text for cut, text in pairs]
 
 
 def _cuts_in_words(cuts: Sequence[float]) -> list[str]:

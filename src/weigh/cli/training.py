@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from glob import glob
+from types import SimpleNamespace
 from typing import Any
 
 import click
@@ -226,18 +227,11 @@ def judge(
     click.echo("\n".join(found.findings), err=to_stderr)
 
 
-class _Nothing:
-    """A checkpoint that stores nothing."""
-
-    def clear(self) -> None:
-        """Do nothing."""
-
-
 @contextmanager
 def keep_passes(folder: str | None, data: str, model: Any, about: list[Any]) -> Iterator[Any]:
     """Store the result of each pass of a fit in a folder, and report how many were reused."""
     if folder is None:
-        yield _Nothing()
+        yield SimpleNamespace(clear=lambda: None)
         return
     from weigh import __version__, engine
     from weigh.store.plain import feature_from_dict, feature_to_dict

@@ -46,7 +46,7 @@ def run_learner(name: str, estimator: Any, task: Task, done: int, of: int) -> Ou
         for k, split in enumerate(task.splits):
             with (
                 warnings.catch_warnings(record=True) as caught,
-                engine.watch(_silence),
+                engine.watch(lambda done, of: None),  # the progress bar counts folds
                 part_of_rows(),
             ):
                 warnings.simplefilter("always")
@@ -82,10 +82,6 @@ def run_learners(candidates: Mapping[str, Any], task: Task, n_jobs: int | None) 
         found.append(outcome)
         engine.report(k, len(pairs))
     return found
-
-
-def _silence(done: int, of: int) -> None:
-    """Ignore a learner's own progress, because the progress bar counts folds."""
 
 
 def _fit(model: Any, task: Task, rows: Any) -> Any:
@@ -138,10 +134,12 @@ def regressors() -> dict[str, str]:
     return {short: name for short, name in learners().items() if name.endswith("Regressor")}
 
 
-def make_learner(name: str, random_state: Any = 0) -> Any:
-    """Make a learner from the name of its class, not fitted."""
-    kind = getattr(weigh, name)
-    made = kind(weigh.EvidenceNB()) if name == RECALIBRATED else kind()
+def make_learner(kind: Any, random_state: Any = 0) -> Any:
+    """Make a learner from its class or the name of its class, not fitted."""
+    if isinstance(kind, str):
+        kind = getattr(weigh, kind)
+    made = kind(weigh.EvidenceNB()) if kind is weigh.RecalibratedClassifier else kind()
+    _check(made)
     if "random_state" in made.get_params():
         made.set_params(random_state=random_state)
     return made
@@ -197,11 +195,7 @@ def _make(item: Any, random_state: Any) -> Any:
     if not isinstance(item, type):
         _check(item)
         return item
-    made = item()
-    _check(made)
-    if "random_state" in made.get_params():
-        made.set_params(random_state=random_state)
-    return made
+    return make_learner(item, random_state)
 
 
 def _check(estimator: Any) -> None:

@@ -238,16 +238,13 @@ class CodedRows:
         return Sums(recall(lambda: self._ask(statistic), lambda: self._sum(statistic)))
 
     def _sum(self, statistic: Statistic) -> tuple[Floats, ...]:
-        if isinstance(statistic, Pile):
-            return self._pile(statistic).arrays
-        starts = range(0, max(self.n_rows, 1), BLOCK)
-        return reduce(add, stream(lambda start: statistic(self._block(start)), starts)).arrays
-
-    def _pile(self, statistic: Pile) -> Sums:
+        if not isinstance(statistic, Pile):
+            starts = range(0, max(self.n_rows, 1), BLOCK)
+            return reduce(add, stream(lambda start: statistic(self._block(start)), starts)).arrays
         total, whole = statistic.begin(), Block(self.codes, self.labels, self.weight, self.groups)
         for start in range(0, max(self.n_rows, 1), PILED):
             statistic.add(whole.part(slice(start, start + PILED)), total)
-        return total
+        return total.arrays
 
     def _ask(self, statistic: Statistic) -> bytes:
         """Key of a pass in the checkpoint: its statistic, and the folds."""

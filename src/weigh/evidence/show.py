@@ -255,19 +255,15 @@ def _lines(evidence: Evidence, max_rows: int | None) -> list[tuple[str, ...]]:
     empty = ("",) * (5 if one else 4)
     bar = (_bar(0.0 if alone else prior[0], scale),) if one else ()
     lines = [(name_start(evidence), "", *map(words.prior, prior), *empty, *bar)]
-    shown = _most_important(evidence, None if max_rows is None else MOST_FEATURES)
+    ranked = sorted(range(len(evidence)), key=lambda j: -evidence.tables[j].importance)
+    most = sorted(ranked if max_rows is None else ranked[:MOST_FEATURES])
+    shown = [evidence.tables[j] for j in most]  # in their original order
     for table in shown:
         lines += _feature_lines(table, scale, max_rows, words)
     if len(evidence) > len(shown):
         left = len(evidence) - len(shown)
         lines.append((f"... and {left} more table{'s' * (left > 1)}, of less importance",))
     return lines
-
-
-def _most_important(evidence: Evidence, most: int | None) -> list[FeatureTable]:
-    """The `most` most important tables, in their original order."""
-    order = sorted(range(len(evidence)), key=lambda j: -evidence.tables[j].importance)
-    return [evidence.tables[j] for j in sorted(order[:most])]
 
 
 def _feature_lines(
@@ -323,7 +319,8 @@ def _weight(total: float) -> str:
 def feature_text(table: FeatureTable) -> str:
     """One feature on its own, level by level, with bins joined where there are many."""
     note, short = f" ({table.note})" if table.note else "", summarise(table)
-    words = Words() if table.counts.shape[1] > 1 else _amounts(table)
+    largest = float(np.abs(table.by_class).max(initial=0.0))
+    words = Words() if table.counts.shape[1] > 1 else Amounts(digits=digits_of(largest))
     importance, lost, value = _whole(table, words)
     added = f", added loss {lost}" if lost else ""
     told = f", information value {value}" if value else ""
@@ -334,11 +331,6 @@ def feature_text(table: FeatureTable) -> str:
     lines += [f"  {text}" for text in _left_out(short, ROWS)]
     lines += [] if short is table else [JOINED_TABLE]
     return "\n".join(map(printable, lines))
-
-
-def _amounts(table: FeatureTable) -> Amounts:
-    """Number format for a single table of a regressor."""
-    return Amounts(digits=digits_of(float(np.abs(table.by_class).max(initial=0.0))))
 
 
 def _error(error: float, words: Words) -> str:

@@ -53,10 +53,6 @@ def spare_pandas(path: str) -> None:
             sys.meta_path.remove(_NoPandas)
 
 
-def _read_lines(data: bytes) -> Any:
-    return arrow_json.read_json(pa.BufferReader(data))
-
-
 def _read_json(data: bytes) -> Any:
     rows = json.loads(data)
     if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
@@ -105,20 +101,12 @@ def _spell(cell: Any) -> str:
     return str(int(cell)) if whole else str(cell)
 
 
-def _pandas(ending: str) -> Any:
+def _read_by_pandas(data: bytes, ending: str, reader: str, **options: Any) -> Any:
     try:
         import pandas
     except ImportError:
         raise ImportError(f"reading {ending} needs pandas: pip install 'weigh[pandas]'") from None
-    return pandas
-
-
-def _read_stata(data: bytes) -> Any:
-    return pa.Table.from_pandas(_pandas(".dta").read_stata(io.BytesIO(data)), preserve_index=False)
-
-
-def _read_sas(data: bytes) -> Any:
-    frame = _pandas(".xpt").read_sas(io.BytesIO(data), format="xport", encoding="utf-8")
+    frame = getattr(pandas, reader)(io.BytesIO(data), **options)
     return pa.Table.from_pandas(frame, preserve_index=False)
 
 
@@ -142,16 +130,13 @@ def _read_spss(data: bytes) -> Any:
 def unzip(data: bytes) -> tuple[str, bytes]:
     """Name and bytes of the only file in an archive."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        names = [name for name in archive.namelist() if _is_file(name)]
+        hidden = ("__MACOSX/", ".")
+        names = [n for n in archive.namelist() if not (n.endswith("/") or n.startswith(hidden))]
         if len(names) != 1:
             raise ValueError(
                 f"an archive must contain one file, but this has {len(names)}: {names}; unpack it"
             )
         return names[0], archive.read(names[0])
-
-
-def _is_file(name: str) -> bool:
-    return not name.endswith("/") and not name.startswith(("__MACOSX/", "."))
 
 
 def _refuse_xls(data: bytes) -> Any:
@@ -161,11 +146,13 @@ def _refuse_xls(data: bytes) -> Any:
 READERS: dict[tuple[str, ...], Reader] = {
     (".parquet", ".pq"): lambda data: parquet.read_table(pa.BufferReader(data)),
     (".feather", ".arrow", ".ipc"): lambda data: feather.read_table(pa.BufferReader(data)),
-    (".jsonl", ".ndjson"): _read_lines,
+    (".jsonl", ".ndjson"): lambda data: arrow_json.read_json(pa.BufferReader(data)),
     (".json",): _read_json,
     (".xlsx", ".xlsm"): _read_workbook,
     (".xls",): _refuse_xls,
-    (".dta",): _read_stata,
-    (".xpt",): _read_sas,
+    (".dta",): lambda data: _read_by_pandas(data, ".dta", "read_stata"),
+    (".xpt",): lambda data: _read_by_pandas(
+        data, ".xpt", "read_sas", format="xport", encoding="utf-8"
+    ),
     (".sav",): _read_spss,
 }

@@ -37,11 +37,8 @@ def did_you_mean(name: Any, known: Iterable[Any]) -> str:
     >>> did_you_mean("clas", ["Class", "Sex"]), did_you_mean("age", ["Class", "Sex"])
     ("; did you mean 'Class'?", '')
     """
-    if not isinstance(name, str):
-        return ""
-    texts = {text.lower(): text for text in known if isinstance(text, str)}
-    near = get_close_matches(name.lower(), texts, 1)
-    return f"; did you mean {texts[near[0]]!r}?" if near else ""
+    near = _nearest(name, known, 0.6) if isinstance(name, str) else None
+    return "" if near is None else f"; did you mean {near!r}?"
 
 
 SEPARATORS = ",;:|\t "
@@ -102,9 +99,9 @@ def refuse_misspelt(table: Table, names: tuple[str, ...], reader: str) -> None:
         )
 
 
-def _nearest(name: str, names: tuple[str, ...]) -> str | None:
-    texts = {text.lower(): text for text in names}
-    near = get_close_matches(name.lower(), texts, 1, ALIKE)
+def _nearest(name: str, names: Iterable[Any], alike: float = ALIKE) -> str | None:
+    texts = {text.lower(): text for text in names if isinstance(text, str)}
+    near = get_close_matches(name.lower(), texts, 1, alike)
     return texts[near[0]] if near else None
 
 

@@ -100,14 +100,11 @@ def _eager(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
     eager = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
     native = eager.to_native()
     if isinstance(native, pa.Table):
-        fields = [f.with_type(_can_take(f.type)) for f in native.schema]
+        views = [pa.types.is_string_view(f.type) for f in native.schema]  # Arrow selects no rows
+        pairs = zip(native.schema, views, strict=True)
+        fields = [f.with_type(pa.large_string()) if view else f for f, view in pairs]
         return nw.from_native(native.cast(pa.schema(fields)), eager_only=True)
     return eager
-
-
-def _can_take(kind: pa.DataType) -> pa.DataType:
-    """Type that supports the selection of rows, which Arrow lacks for string views."""
-    return pa.large_string() if pa.types.is_string_view(kind) else kind
 
 
 def count_matrix(table: Table) -> Any:

@@ -171,14 +171,11 @@ def declared_by(source: Any) -> Declared | None:
 def _of_dtype(kind: Any, polars: bool) -> Declared | None:
     """Levels declared by a dtype; an `Enum` of Polars is ordered."""
     if polars:
-        return Declared.of(kind.categories.to_list(), ordered=True) if _is_enum(kind) else None
+        is_enum = type(kind).__name__ == "Enum"
+        return Declared.of(kind.categories.to_list(), ordered=True) if is_enum else None
     listed = kind.categories
     plain = listed.to_numpy() if listed.dtype.kind == "O" else listed
     return Declared.of(plain.tolist(), bool(kind.ordered))
-
-
-def _is_enum(kind: Any) -> bool:
-    return type(kind).__name__ == "Enum"
 
 
 def declared_in(batches: Iterable[Any], names: Iterable[str]) -> Mapping[str, Declared]:
