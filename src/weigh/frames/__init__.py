@@ -6,11 +6,10 @@ No other package imports dataframe libraries.
     columns    one column as `Numbers` or `Codes`
     distinct   the distinct cells of a column by their bits
     kernels    the compiled loop of `distinct`
-    tables     `Table`: named columns of equal length
+    tables     `Table`: named columns of equal length; tables whose rows stay on a cluster
     reading    dataframes, arrays and lists of dicts as a `Table`
     native     rows and columns of a table, in its own library
     names      names of columns: match them with a model's, and list or correct them in errors
-    cluster    tables whose rows stay on a cluster, and the packages that open them
     scans      tables that are read in batches
     sources    `weigh.scan` and `weigh.read_file`: files, lazy frames, queries, databases
     folders    many files as one table
@@ -19,7 +18,6 @@ No other package imports dataframe libraries.
     targets    `Sample`: a table with class labels and row weights
 """
 
-from weigh.frames.cluster import FarTable, SampleStep, find_far, register
 from weigh.frames.columns import (
     OR_CATEGORIES,
     Codes,
@@ -51,7 +49,15 @@ from weigh.frames.native import (
 from weigh.frames.reading import as_rows, blank, read, refuse_twice, vector, wrap
 from weigh.frames.scans import ROWS, Scan, open_scan
 from weigh.frames.sources import is_of_files, read_csv, read_file, scan, with_hash, write_file
-from weigh.frames.tables import Table, refuse_empty, side_by_side
+from weigh.frames.tables import (
+    FarTable,
+    SampleStep,
+    Table,
+    find_far,
+    refuse_empty,
+    register,
+    side_by_side,
+)
 from weigh.frames.targets import (
     Sample,
     check_name,

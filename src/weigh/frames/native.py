@@ -9,12 +9,11 @@ import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
-from weigh.frames.cluster import find_far
 from weigh.frames.columns import (
     Integers,
 )
 from weigh.frames.reading import is_sparse, wrap
-from weigh.frames.tables import Table
+from weigh.frames.tables import Table, find_far
 
 
 def take_rows(X: Any, places: Integers) -> Any:

@@ -13,7 +13,6 @@ import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
-from weigh.frames.cluster import find_far
 from weigh.frames.columns import (
     Column,
     array_is_category,
@@ -21,7 +20,7 @@ from weigh.frames.columns import (
 )
 from weigh.frames.names import doubt_names
 from weigh.frames.sources import scan, scan_lazy
-from weigh.frames.tables import Table, refuse_empty
+from weigh.frames.tables import Table, find_far, refuse_empty
 from weigh.frames.values import NOT_KNOWN
 
 
