@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
+from tests.designs import code, take
 from threadpoolctl import threadpool_info
 
 import weigh
@@ -159,7 +160,7 @@ def test_a_fold_in_a_pass_over_all_rows_is_a_pass_over_its_rows_alone(monkeypatc
     roles = dealt.roles[dealt.rows.groups]
     train, held_out = folded.split_weights
     for k, (a, found) in enumerate(zip(points, answers, strict=True)):
-        alone, rest = (problem.take(roles[:, k] == role) for role in (TRAIN, HELD_OUT))
+        alone, rest = (take(problem, roles[:, k] == role) for role in (TRAIN, HELD_OUT))
         there = alone.moments(a, True)
         assert found.loss == pytest.approx(there.loss, rel=1e-12)
         assert found.held_out == pytest.approx(rest.moments(a, False).loss, rel=1e-12)
@@ -191,7 +192,7 @@ def test_the_loss_is_exact_where_rows_are_nearly_certain(weighted):
     totals = np.array([30.0, -25.0, 12.0, -0.1, 40.0, 3.0] * 100)
     y = (totals > 0).astype(float)
     weight = np.full(len(y), 1.0) if weighted else None
-    loss = Logistic(totals[:, None], y, weight, 0.0).moments(np.ones(1), False).loss
+    loss = Logistic(code([totals[:, None]], y, weight)).moments(np.ones(1), False).loss
     assert loss == pytest.approx(np.logaddexp(0, -np.abs(totals)).sum(), rel=1e-13)
 
 

@@ -15,6 +15,7 @@ from scipy.special import expit, log_softmax
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold, StratifiedKFold
+from tests.designs import code, take
 from tests.pairs import every_pair
 
 import weigh
@@ -535,7 +536,8 @@ def test_an_exponent_of_the_prior_belongs_to_each_class_and_counts_in_its_norm()
 
 def test_moments_of_blocks_of_rows_add_up(monkeypatch):
     random = np.random.default_rng(0)
-    problem = Logistic(random.normal(size=(50, 3)), np.arange(50.0) % 2, random.random(50), 0.3)
+    X, y = random.normal(size=(50, 3)), np.arange(50) % 2
+    problem = Logistic(code([X], y, random.random(50), 0.3))
     at = random.normal(size=3)
     whole = problem.moments(at, True)
     monkeypatch.setattr("weigh.adjusted.solve.BLOCK", 7)
@@ -543,10 +545,8 @@ def test_moments_of_blocks_of_rows_add_up(monkeypatch):
     assert parts.loss == pytest.approx(whole.loss, rel=1e-13)
     np.testing.assert_allclose(parts.gradient, whole.gradient, rtol=1e-10)
     np.testing.assert_allclose(parts.hessian, whole.hessian, rtol=1e-10)
-    taken = problem.take(slice(0, 20)).moments(at, True) + problem.take(slice(20, 50)).moments(
-        at, True
-    )
-    np.testing.assert_allclose(taken.hessian, whole.hessian, rtol=1e-10)
+    taken = [take(problem, rows).moments(at, True) for rows in (slice(0, 20), slice(20, 50))]
+    np.testing.assert_allclose(sum(taken[1:], taken[0]).hessian, whole.hessian, rtol=1e-10)
 
 
 @pytest.mark.parametrize("multiclass", ["softmax", "shared"])
@@ -560,9 +560,9 @@ def test_the_joint_search_measures_what_the_held_out_rows_lose(multiclass):
         zip(folds, fold_designs(X, y, 1.0, folds), strict=True)
     ):
         matrices = tuple(Q[:, :, c] for c in range(3))
-        problem = Polytomous(matrices, y, np.ones(len(y)), prior, shared)
+        problem = Polytomous(code(matrices, y, np.ones(len(y)), prior), shared)
         for i in (0, len(path.norms) - 1):
-            found = Path(problem.take(train), 1e-10).solve(path.norms[i]).at
+            found = Path(take(problem, train), 1e-10).solve(path.norms[i]).at
             exponents = np.broadcast_to(found.reshape(1 if shared else 3, -1), (3, X.shape[1]))
             logs = log_softmax(prior + np.einsum("ndk,kd->nk", Q[out], exponents), axis=1)
             loss = -logs[np.arange(out.sum()), y[out]].mean() / np.log(2)
@@ -603,7 +603,7 @@ def test_the_path_of_separable_folds_does_not_depend_on_the_order_of_norms():
     prior, Q = literal_q(X, y, 1.0)
     norms = np.geomspace(1, 3000, 8)
     weights, found = np.bincount(y).astype(float), {}
-    problem = Logistic(Q, y.astype(float), None, float(prior))
+    problem = Logistic(code([Q], y, None, float(prior)))
     for order in (norms, norms[::-1]):
         search = begin_search(weights, np.zeros(Q.shape[1]))
         for m in order.tolist():

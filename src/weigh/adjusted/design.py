@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, Protocol, Self
+from typing import Protocol, Self
 
 import numpy as np
 from scipy import linalg
@@ -71,25 +71,6 @@ class DesignMatrix:
     folds: tuple[Design, ...] = ()
     known_class_weights: Floats | None = None  # counted if not given
 
-    @classmethod
-    def of(
-        cls,
-        matrices: Sequence[Floats],
-        labels: Integers,
-        weight: Floats | None,
-        n_classes: int,
-        offset: Any = 0.0,
-    ) -> Self:
-        """Code plain matrices, one per class: every distinct value becomes a level."""
-        codes, tables = [], []
-        for columns in zip(*(Q.T for Q in matrices), strict=True):
-            table, code = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
-            tables.append(table)
-            codes.append(code.ravel())
-        design = Design(tuple(tables), np.atleast_1d(offset))
-        rows = CodedRows(codes, labels, weight)
-        return cls(rows, n_classes, design, tuple(range(len(codes))))
-
     def __len__(self) -> int:
         return self.rows.n_rows
 
@@ -118,12 +99,6 @@ class DesignMatrix:
             Expansion(design, self.used, np.ones((1, 1), np.uint8), 0).fill(everything, Q)
             self._matrices[id(design)] = Q
         return self._matrices[id(design)]
-
-    def take(self, rows: Any) -> DesignMatrix:
-        """Select rows by number or mask."""
-        if not isinstance(self.rows, CodedRows):
-            raise TypeError("rows on a cluster cannot be selected by number")
-        return replace(self, rows=self.rows.take(rows), known_class_weights=None)
 
     def deal(self, dealt: Dealt, folds: tuple[Design, ...] = ()) -> DesignMatrix:
         """Copy whose rows are assigned to folds, each fold with its own design if given."""
@@ -237,15 +212,9 @@ class Moments:
 
 @dataclass(frozen=True)
 class Problem(ABC):
-    """A loss to be minimised over exponents, summed over the rows of a design matrix Q."""
+    """A loss to be minimised over exponents, summed over the rows of a design matrix."""
 
-    Q: Any  # a DesignMatrix; subclasses also take plain matrices, and code them
-
-    @property
-    def matrix(self) -> DesignMatrix:
-        """Q, as a design matrix."""
-        assert isinstance(self.Q, DesignMatrix)
-        return self.Q
+    matrix: DesignMatrix
 
     @property
     def size(self) -> int:
@@ -267,13 +236,9 @@ class Problem(ABC):
         """Weight by split and class: of the training rows, and of the hold-out rows."""
         return self.matrix.split_weights
 
-    def take(self, rows: Any) -> Self:
-        """Select rows by number or mask."""
-        return replace(self, Q=self.matrix.take(rows))
-
     def deal(self, dealt: Dealt, folds: tuple[Design, ...] = ()) -> Self:
         """Copy whose rows are assigned to folds, each fold with its own design if given."""
-        return replace(self, Q=self.matrix.deal(dealt, folds))
+        return replace(self, matrix=self.matrix.deal(dealt, folds))
 
     def moments(self, exponents: Floats, curved: bool) -> Moments:
         """Loss, gradient and, if `curved`, Hessian of all rows."""

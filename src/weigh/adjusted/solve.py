@@ -6,16 +6,14 @@ APMR chooses the norm of the exponents by the paper's two-stage search over inte
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import InitVar, dataclass
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from weigh.adjusted.design import (
     ALL,
     Ask,
-    DesignMatrix,
     Expansion,
     Moments,
     Problem,
@@ -36,19 +34,10 @@ BLOCK = 1 << 17
 class Logistic(Problem):
     """Class `of` against the rest: log odds = offset + Q exponents (Eqs. 8, 11), loss of Eq. 15.
 
-    The loss is in nats. Q is a `DesignMatrix`, or a plain matrix with the targets and weights of
-    its rows.
+    The loss is in nats.
     """
 
-    target: InitVar[Any] = None
-    weight: InitVar[Any] = None
-    offset: InitVar[float] = 0.0  # of a plain matrix
     of: int = 1
-
-    def __post_init__(self, target: Any, weight: Any, offset: float) -> None:
-        if not isinstance(self.Q, DesignMatrix):
-            matrix = DesignMatrix.of([self.Q], target.astype(np.uint8), weight, 2, offset)
-            object.__setattr__(self, "Q", matrix)
 
     @property
     def class_weights(self) -> Floats:
@@ -107,19 +96,10 @@ class Polytomous(Problem):
     """Softmax of offset_k + Q_k exponents_k, with one exponent per class and feature.
 
     `shared` exponents are the same for all classes (Eq. 6). The exponents of all classes form one
-    vector. Q is a `DesignMatrix`, or a sequence of one matrix per class; matrices come with the
-    labels and weights of their rows.
+    vector.
     """
 
-    labels: InitVar[Any] = None
-    weight: InitVar[Any] = None
-    offset: InitVar[Any] = 0.0  # of plain matrices
     shared: bool = False
-
-    def __post_init__(self, labels: Any, weight: Any, offset: Any) -> None:
-        if not isinstance(self.Q, DesignMatrix):
-            matrix = DesignMatrix.of(self.Q, labels, weight, len(self.Q), offset)
-            object.__setattr__(self, "Q", matrix)
 
     @property
     def size(self) -> int:
