@@ -48,7 +48,7 @@ class EvidenceNB(EvidenceClassifier):
         = (n_vc + 1)/(N_c + k), with k the number of classes, and "hong" is P(c|v) = (n_vc + L)/(n_v
         + 2 L), with L = 1 ("hong-1/n": one over the number of rows).
     bins : "mdl", "fine", int, Binning, Density or dict, default="mdl"
-        Bins of numeric columns: "mdl" (Fayyad & Irani), "fine" (up to 128 levels of about equal
+        Bins of numeric columns: "mdl" (Fayyad & Irani), "fine" (about 128 levels of about equal
         size), a number of quantile bins, a `Binning`, a `Density` (a curve in each class), or a
         dict from column to one of these or to cut points. A dict may also list
         the categories that share a level, such as {"town": [["North", "South"], ["East"]]};

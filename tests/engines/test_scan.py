@@ -227,8 +227,10 @@ def test_cut_points_of_many_numbers_move_by_less_than_a_cell(
         np.searchsorted(np.sort(x), model.evidence_["x"].feature.cuts) for model in (whole, near)
     ]
     if bins != "mdl":  # a cut that moves may spare or cost another below it
-        assert len(places[0]) == len(places[1])
-        assert np.abs(places[0] - places[1]).max() <= 20
+        ends = 2 * (bins == "fine")  # at either end, the last half may be a row too small
+        assert abs(len(places[0]) - len(places[1])) <= ends
+        apart = np.abs(places[0][:, None] - places[1])
+        assert max(apart.min(axis=0).max(), apart.min(axis=1).max()) <= 20
     again = weigh.EvidenceNB(bins={"x": near.evidence_["x"].feature.cuts}).fit(table, "y")
     assert_same_model(again, near)
     losses = [weigh.metrics.loss_bits(y, m.predict_proba(table)[:, 1]) for m in (whole, near)]

@@ -36,7 +36,8 @@ def arrays(rows):
 
 
 def literal_fine_cuts(values, weights, most):
-    """In fractions: a cut beside frequent values, and where the rest reaches its next n-th part."""
+    """In fractions: a cut beside frequent values, where the rest reaches its next n-th part, and at
+    the halves of the outer intervals."""
     rows = [(v, Fraction(w)) for v, w in zip(values, weights, strict=True) if w and v == v]
     distinct = sorted({v for v, _ in rows})
     weight = {v: sum(w for u, w in rows if u == v) for v in distinct}
@@ -45,7 +46,9 @@ def literal_fine_cuts(values, weights, most):
         return [(a + b) / 2 for a, b in pairwise(distinct)]
     own = {v for v in distinct if weight[v] > whole / most}
     rest = whole - sum(weight[v] for v in own)
-    parts = [rest * k / max(most - 2 * len(own), 1) for k in range(1, most + 1)]
+    roomy = most >= 128
+    n = max(math.ceil(rest / whole * most) if roomy else 1, most - 2 * len(own), 1)
+    parts = [rest * k / n for k in range(1, n + 1)]
     cuts, before = [], Fraction(0)
     for a, b in pairwise(distinct):
         after = sum((weight[v] for v in distinct if v <= a and v not in own), Fraction(0))
@@ -53,7 +56,20 @@ def literal_fine_cuts(values, weights, most):
         if a in own or b in own or reached:
             cuts.append((a + b) / 2)
             before = after
-    return cuts
+    upper = literal_halves([v for v in distinct if v > cuts[-1]], weight, 8 * roomy)
+    lower = literal_halves([v for v in distinct if v < cuts[0]][::-1], weight, 8 * roomy)
+    return sorted([*cuts, *upper, *lower])
+
+
+def literal_halves(outwards, weight, times):
+    """Cuts of the values of an outer interval: the inner part has half of the rows, the outer 8."""
+    if not times:
+        return []
+    for place in range(1, len(outwards)):
+        inner, outer = outwards[:place], outwards[place:]
+        if sum(weight[v] for v in inner) >= sum(weight[v] for v in outer) >= 8:
+            return [(inner[-1] + outer[0]) / 2, *literal_halves(outer, weight, times - 1)]
+    return []
 
 
 # ---------------------------------------------------------------- where it cuts
@@ -64,6 +80,29 @@ def literal_fine_cuts(values, weights, most):
 def test_the_cuts_are_those_of_the_definition(rows, most):
     values, weights = arrays(rows)
     assert [*fine_cuts(values, weights, most)] == literal_fine_cuts(values, weights, most)
+
+
+@few
+@given(st.integers(0, 2**32 - 1), st.integers(120, 140), st.integers(100, 400))
+def test_the_cuts_of_many_values_are_those_of_the_definition(seed, most, n):
+    rng = np.random.default_rng(seed)
+    weights = rng.choice([1.0, 2.0, 3.0, 7.0, 20.0, 90.0], n, p=rng.dirichlet(np.ones(6)))
+    values = np.arange(n) / 4
+    assert [*fine_cuts(values, weights, most)] == literal_fine_cuts(values, weights, most)
+
+
+def test_wide_tables_have_no_more_levels_than_they_share():
+    values = np.arange(100_000.0)
+    assert len(fine_cuts(values, None, 127)) + 1 == 127
+    assert len(fine_cuts(values, None, 128)) + 1 == 128 + 2 * 6
+
+
+def test_the_outer_intervals_are_halved_down_to_eight_rows():
+    values = np.arange(128 * 100.0)
+    cuts = np.array(fine_cuts(values, None, 128))
+    rows = np.diff([0, *np.searchsorted(values, cuts), len(values)])
+    assert rows[:5].tolist() == [12, 13, 25, 50, 100]
+    assert rows[-5:].tolist() == [100, 50, 25, 13, 12]
 
 
 @few

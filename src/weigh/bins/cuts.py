@@ -20,6 +20,14 @@ FEW = 4
 """Minimum rows per possible count for whole numbers to be counted instead of sorted."""
 
 
+ROOMY = 128
+"""With fewer levels, the columns of a wide table share a limit, and fine bins keep to their number:
+intervals between frequent values are wider, and the outer ones are not halved."""
+
+LEAST, TIMES = 8.0, 8
+"""Fewest rows of a half of an outer interval, and how often it is halved at most."""
+
+
 @dataclass(frozen=True)
 class Ordered:
     """A sorted column of numbers without missing values; infinities become the extreme values."""
@@ -107,6 +115,10 @@ def fine_cuts(values: Floats, weight: Floats | None, most: int) -> tuple[float, 
     between the frequent ones are cut into intervals of about equal weight. There can be more than
     `most` intervals only if more than half of `most` values are frequent, because each of them
     separates its neighbours.
+
+    If `most` is at least `ROOMY`, these intervals have at most about 1/most of the weight, and the
+    first and the last one, in which numbers lie far apart, are halved again and again. Then there
+    can be more of them.
     """
     distinct, weights = _sum_equal(values, weight)
     places = fill_places(weights, most)
@@ -129,13 +141,35 @@ def fill_places(weights: Floats, most: int) -> list[int]:
     """Indices of the sorted distinct values after which `fine_cuts` cuts, from their weights."""
     from weigh import kernels
 
-    n = len(weights)
-    if n < 2:
-        return []
-    own = weights * most > weights.sum() if n > most else np.ones(n, dtype=np.bool_)
+    n, total = len(weights), weights.sum()
+    if n <= most:
+        return [*range(n - 1)]
+    own = weights * most > total
     rest = np.where(own, 0.0, weights)
     n_bins = max(most - 2 * int(own.sum()), 1)  # each frequent value splits the rest
+    if most >= ROOMY:
+        n_bins = max(int(np.ceil(rest.sum() * most / total)), n_bins)
     found: list[int] = np.flatnonzero(kernels.fill_bins(rest, own, n_bins)).tolist()
+    return found if most < ROOMY else _halve_ends(weights, found)
+
+
+def _halve_ends(weights: Floats, places: list[int]) -> list[int]:
+    """Halve the first and the last interval, then their outer halves, and so on."""
+    last, first = places[-1] + 1, places[0] + 1
+    upper = [last + place for place in _halve(weights[last:])]
+    lower = [first - 2 - place for place in _halve(weights[:first][::-1])]
+    return [*lower[::-1], *places, *upper]
+
+
+def _halve(weights: Floats) -> list[int]:
+    """Indices after which to cut, so that each cut leaves at most half of what is left."""
+    cumulative, done, found = np.cumsum(weights), 0.0, list[int]()
+    while len(found) < TIMES:
+        place = int(np.searchsorted(cumulative, (cumulative[-1] + done) / 2))
+        done = float(cumulative[place])
+        if cumulative[-1] - done < LEAST:
+            break
+        found.append(place)
     return found
 
 

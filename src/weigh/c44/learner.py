@@ -191,7 +191,7 @@ class C44Classifier(ClassifierMixin, TableEstimator):
         Pseudo-count s added to every class of every leaf. 0 gives plain frequencies; "1/n" is one
         over the number of rows.
     bins : "mdl", "fine", int or dict, default="mdl"
-        Bins of numeric columns: "mdl" (Fayyad & Irani), "fine" (up to 128 levels of about equal
+        Bins of numeric columns: "mdl" (Fayyad & Irani), "fine" (about 128 levels of about equal
         size), a number of quantile bins, or a dict from column to one of these or to cut points.
     categorical_features : "from_dtype", "all", list or dict, default="from_dtype"
         Columns of categories: by their type, all, names or positions, or a dict from column to its

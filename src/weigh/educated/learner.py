@@ -57,7 +57,7 @@ class EducatedNB(EvidenceClassifier):
     max_levels, class_prior, crosses, ask_if
         As in `EvidenceNB`.
     bins : "fine", "mdl", int or dict, default="fine"
-        Bins of numeric columns. "fine" gives up to 128 levels, fewer with more than 16 columns.
+        Bins of numeric columns. "fine" gives about 128 levels, fewer with more than 16 columns.
         After the fit, fine bins of nearly equal weight are merged, which moves no total by more
         than 0.1. Other bins are not merged.
     pairs : "auto", int or list of pairs of columns, default="auto"
