@@ -13,6 +13,7 @@ solve        the weights for given scales, by damped Newton steps
 scales       the scales of largest marginal likelihood, by Fellner & Schall's updates
 uncertainty  the covariance of the weights, given that scales are estimated too
 loo          leave-one-out predictions in closed form
+jackknife    leave-one-out predictions with scales estimated again, for few rows
 pairs        a score test that ranks pairs of features
 segments     columns cut into few levels, for pairs
 marks        a pseudo-random number for each row, computed from its levels

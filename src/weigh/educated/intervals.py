@@ -2,7 +2,7 @@
 
 A row that is left out is like a new row, and leave-one-out predictions have a closed form. So the
 quantiles of leave-one-out errors give intervals with the stated coverage, whatever the distribution
-of the noise:
+of the noise. With few rows, their scales are estimated again, too (`weigh.educated.jackknife`):
 
     gaussian          error = (y - mean)/standard deviation of y - mean
     other amounts     error = (y - mean)/standard deviation of the family at that mean
@@ -33,6 +33,7 @@ import numpy as np
 from scipy.stats import nbinom, poisson
 
 from weigh.educated.fit import Fit
+from weigh.educated.jackknife import shift_totals
 from weigh.educated.loo import ROWS, LeaveOneOut
 from weigh.educated.numbers import Numbers, split
 from weigh.engine import Block
@@ -66,7 +67,8 @@ def error_quantiles(fit: Fit, block: Block, known: bool) -> Floats:
     some = block.part(every)
     told = LeaveOneOut.of(fit.state).left_out(some, every)
     numbers, own = split(some.labels)
-    means, power = target.family.mean(told.totals[:, 0]), target.family.power
+    totals = told.totals[:, 0] + shift_totals(fit.state, some, fit.search.noise)
+    means, power = target.family.mean(totals), target.family.power
     variances = fit.search.noise * means**power / own
     if not power:
         variances = fit.search.noise * (1 + known * told.variances[:, 0])

@@ -122,7 +122,8 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
     -----
     With an exposure e, the mean of a row is e times exp(total). A sample weight of two equals a row
     given twice; weights that add up to far less than the number of rows raise a warning. Intervals
-    assume that the scales are known.
+    of gaussian fits of up to 1,000 rows include the uncertainty of the scales; others assume that
+    they are known.
 
     Examples
     --------

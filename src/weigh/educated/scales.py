@@ -103,7 +103,7 @@ class Ties:
         return np.asarray(np.bincount(self.scale_of, values, len(self.first)), dtype=np.float64)
 
 
-def _tie(blocks: Sequence[PriorBlock]) -> Ties:
+def tie(blocks: Sequence[PriorBlock]) -> Ties:
     """The scales of blocks, in the order of the blocks that have them first."""
     tied = np.array([block.tied for block in blocks], dtype=bool)
     own = np.where(tied, np.argmax(tied) if len(tied) else 0, np.arange(len(blocks)))
@@ -121,7 +121,7 @@ def _find_factors(blocks: Sequence[PriorBlock], precisions: Floats) -> tuple[flo
     """The modes of the two factors of the expected variances: of tables, and of pairs."""
     variances = np.array([block.variance for block in blocks])
     of_pair = np.array([block.of_pair for block in blocks], dtype=bool)
-    logs, once = np.log(variances * precisions), _tie(blocks).first
+    logs, once = np.log(variances * precisions), tie(blocks).first
     pairs = once[of_pair[once]]
     return _find_factor(logs[~of_pair]), _find_factor(logs[pairs])
 
@@ -138,7 +138,7 @@ def _find_factor(logs: Floats) -> float:
 
 def _log_prior(blocks: Sequence[PriorBlock], precisions: Floats) -> float:
     """The log density of the logarithms of the scales, and of the two factors."""
-    once = _tie(blocks).first
+    once = tie(blocks).first
     own = _log_logistic(np.log(expect_variances(blocks, precisions) * precisions)[once]).sum()
     shared = TABLES * _log_logistic(np.log(_find_factors(blocks, precisions))).sum()
     return float(own + shared)
@@ -178,7 +178,7 @@ class Update:
             tied = state.scales[b] * state.factor.spread(block)
             free[b] = share * (block.rank * target.n_totals - tied)
             norms[b] = block.norm(state.weights)
-        ties = _tie(blocks)
+        ties = tie(blocks)
         precisions, expected = precisions[ties.first], expected[ties.first]
         above, below = balance(ties.add(free), ties.add(norms), expected, precisions)
         slope = 0.5 * (above - precisions * below) / ties.sizes

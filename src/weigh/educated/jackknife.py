@@ -1,0 +1,80 @@
+"""Leave-one-out predictions of amounts for which the scales are estimated again, too.
+
+The closed form of `weigh.educated.loo` leaves the scales as all rows estimated them. With few rows
+this understates the errors of new rows. Without row i the log marginal likelihood of the logarithms
+r of the scales falls by the log density of the row's number given all others, l_i. So one step of
+scoring moves them by
+
+    -J^-1 g_i,    g_i = dl_i/dr,    J = sum_i g_i g_i' + 3/pi^2 I
+
+where 3/pi^2 is the information of the prior of each. The prediction of the row moves by this step
+times its own derivative in r. With w and V the weights and the inverse of the penalised Hessian,
+and S_b the matrix of block b,
+
+    dw/dr_b = -V scale_b S_b w,    dV/dr_b = -V scale_b S_b V
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from weigh.educated.design import weigh_rows
+from weigh.educated.loo import NEARLY_ONE
+from weigh.educated.numbers import split
+from weigh.educated.scales import tie
+from weigh.educated.solve import State
+from weigh.educated.uncertainty import OF_PRIOR
+from weigh.engine import Block
+from weigh.frames import Floats
+
+FEW = 1000
+"""Up to so many rows the scales are estimated again; with more it would change little."""
+
+
+def shift_totals(state: State, block: Block, noise: float) -> Floats:
+    """By how much the leave-one-out totals of rows move if the scales are estimated again.
+
+    Zero for many rows, and where the loss is not quadratic or its Hessian not one matrix.
+    """
+    problem = state.problem
+    if len(block) > FEW or not (problem.target.quadratic and problem.exact):
+        return np.zeros(len(block))
+    numbers, _ = split(block.labels)
+    weight, rows = weigh_rows(block), _indicate(state, block)
+    once = np.minimum(weight, 1.0)[:, None]
+    reach = state.factor.by_class[0][0].covariance @ rows.T  # type: ignore[union-attr]
+    error = (numbers - rows @ state.weights[:, 0])[:, None]
+    moved, bent = _derivatives(state, reach)
+    left = np.maximum(1 - once * (rows * reach.T).sum(axis=1, keepdims=True), 1 - NEARLY_ONE)
+    bent *= once / left
+    change = (moved - error * bent) / left  # of the leave-one-out error
+    slope = 0.5 * bent - error * (moved - 0.5 * error * bent) / (left * noise)
+    information = (weight[:, None] * slope).T @ slope + OF_PRIOR * np.eye(slope.shape[1])
+    shift: Floats = (change * np.linalg.solve(information, slope.T).T).sum(axis=1)
+    return shift
+
+
+def _indicate(state: State, block: Block) -> Floats:
+    """The matrix of rows by weights that gives the totals."""
+    problem = state.problem
+    ties = np.arange(problem.n_weights) if problem.ties is None else problem.ties
+    at = problem.design.index(ties)[problem.design.place(block)]
+    found = np.zeros((len(block), problem.n_weights))
+    found[:, 0] = 1.0
+    for own in at:
+        known = np.flatnonzero(own >= 0)
+        found[known, own[known]] = 1.0
+    return found
+
+
+def _derivatives(state: State, reach: Floats) -> tuple[Floats, Floats]:
+    """By row and scale: minus the derivatives of its total and of the variance of its total."""
+    blocks = state.problem.prior.blocks
+    moved, bent = np.empty((2, reach.shape[1], len(blocks)))
+    for b, (block, scale) in enumerate(zip(blocks, state.scales, strict=True)):
+        own = reach[block.places]
+        moved[:, b] = scale * own.T @ block.apply(state.weights[block.places, 0])
+        bent[:, b] = scale * (own * block.apply(own)).sum(axis=0)
+    of_scale = tie(blocks).scale_of
+    each = np.eye(of_scale.max(initial=-1) + 1)[of_scale]
+    return moved @ each, bent @ each
