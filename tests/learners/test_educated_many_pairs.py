@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -14,6 +15,8 @@ import weigh
 from weigh.bins import Cross
 from weigh.editing.refit import Start
 from weigh.educated import regressor, selection
+from weigh.educated.loo import LeaveOneOut
+from weigh.educated.marks import halve
 from weigh.educated.scales import log_marginal
 from weigh.educated.solve import PRECISE, find_weights
 
@@ -141,3 +144,30 @@ def test_the_pairs_of_a_numeric_target_are_ranked_once(monkeypatch):
     X, y = make_rows(150, 0.25, 0)
     weigh.EducatedRegressor().fit(X, y)
     assert len(seen) == 1
+
+
+@pytest.mark.parametrize("seed", [0, 2, 3])
+def test_many_pairs_replace_few_only_if_rows_of_the_other_half_gain_beyond_chance(seed):
+    random = np.random.default_rng(seed)
+    X = pd.DataFrame(random.normal(size=(2000, 5)), columns=[*"abcde"])
+    y = random.poisson(np.exp(-1 + 0.3 * X["a"] + 0.25 * X["b"] * X["c"]))
+    kept, accept = [], selection.PairTest.accept_together
+    with pytest.MonkeyPatch.context() as patch:
+        spy = lambda *given: kept.append((*given, accept(*given))) or kept[-1][-1]  # noqa: E731
+        patch.setattr(selection.PairTest, "accept_together", spy)
+        weigh.EducatedRegressor(family="poisson").fit(X, y)
+    ((test, ranked, halves, few, found),) = kept
+    assert few is not None
+    many = selection.fit_pairs(replace(test.task, tied=True), ranked, test.state)
+    block = test.state.problem.block
+    chosen_by = 1 - halve(block, test.salts)  # each row is judged by the other half's pairs
+
+    def losses(fit, n_pairs):
+        task = replace(test.task, tied=fit.task.tied)
+        states = [selection.fit_like(fit, task, own[:n_pairs]) for own in halves]
+        each = np.array([LeaveOneOut.of(state).losses(block) for state in states])
+        return each[chosen_by, np.arange(len(block))]
+
+    gains = (losses(few, len(few.task.pairs)) - losses(many, None)) / test.noise
+    error = gains.std() * np.sqrt(len(gains))
+    assert (found is not None) == (gains.sum() > max(1.645 * error, 1.0))

@@ -23,7 +23,8 @@ Numbers have many weak interactions more often than classes. So for a numeric ta
 are also fitted with one smooth prior and one scale for all of them, in place of a second round. One
 scale cannot adapt to noise as forty can, so there is nothing to select: this fit is kept if it
 gains one nat more than the fit of the steps above, each with the pairs of one half measured on the
-other half.
+other half. Where that fit has pairs, which are fewer and have passed their own test, the gain must
+also exceed its sampling error.
 
 If the user asks for a number of pairs, the threshold of step 2 is not used.
 """
@@ -183,15 +184,18 @@ class PairTest:
         found = fit_pairs(task, ranked, self.state)
         if found is None:
             return None
-        most = few and self._crossed_gain(few, halves, len(few.task.pairs))
-        return found if self._crossed_gain(found, halves) > max(most or 0.0, 0.0) + NATS else None
+        many = self._cross(found, halves)
+        if few is None:
+            return found if self._compare(many)[0] > NATS else None
+        others = self._cross(few, halves, len(few.task.pairs))
+        return found if self._save(many, others) > NATS else None
 
-    def _crossed_gain(
+    def _cross(
         self, fit: Selected, halves: list[list[Candidate]], n_pairs: int | None = None
-    ) -> float:
-        """Gain in nats of a fit's scales, with the first pairs by each half on the other half."""
+    ) -> list[State]:
+        """Fits with the scales of a fit and the first pairs by each half."""
         task = replace(self.task, tied=fit.task.tied)
-        return self._compare([fit_like(fit, task, own[:n_pairs]) for own in halves])[0]
+        return [fit_like(fit, task, own[:n_pairs]) for own in halves]
 
     def _least(self, n_pairs: int) -> float:
         """Least gain required of `n_pairs` pairs, in nats over all rows."""
@@ -199,16 +203,20 @@ class PairTest:
             return max(LEFT * self.held_out.mean * self.task.target.n_rows, NATS)
         return NATS * n_pairs
 
-    def _save(self, fits: list[State]) -> float:
-        """Gain in leave-one-out loss over all rows, in nats; zero if within sampling error."""
-        saved, error = self._compare(fits)
+    def _save(self, fits: list[State], others: list[State] | None = None) -> float:
+        """Gain in leave-one-out loss over all rows, in nats; zero if within sampling error.
+
+        `others` are the fits to be better than, one by each half; without, that of the last round.
+        """
+        saved, error = self._compare(fits, others)
         return saved if saved > SURE * error else 0.0
 
-    def _compare(self, fits: list[State]) -> tuple[float, float]:
+    def _compare(self, fits: list[State], others: list[State] | None = None) -> tuple[float, float]:
         """Gain in leave-one-out loss over all rows, in nats, and its standard error."""
-        before, rows = self.before.state if self.before else self.state, self.task.rows
-        after = tuple(map(LeaveOneOut.of, fits))
-        asked = CrossedGains(LeaveOneOut.of(before), after, self.salts, share_of(rows))
+        rows = self.task.rows
+        before = others or [self.before.state if self.before else self.state]
+        one, other = (tuple(map(LeaveOneOut.of, own)) for own in (before, fits))
+        asked = CrossedGains(one, other, self.salts, share_of(rows))
         weight, total, square = rows.sum(asked).arrays[0]
         mean = float(total / weight)
         error = float(np.sqrt(max(square / weight - mean**2, 0.0) / weight))
@@ -250,7 +258,7 @@ class CrossedGains:
     The gain of a row is that of the fit whose pairs were ranked by the other half of the rows.
     """
 
-    before: LeaveOneOut
+    before: tuple[LeaveOneOut, ...]  # one fit, or two as for `after`
     after: tuple[LeaveOneOut, ...]  # of the pairs that the first half has ranked, and the second
     salts: tuple[int, ...]
     every: int
@@ -260,8 +268,11 @@ class CrossedGains:
     def __call__(self, block: Block) -> Sums:
         """Compute the sums from evenly spaced rows of a block."""
         some, numbers = pick(block, self.every)
-        after = np.array([fit.losses(some, numbers) for fit in self.after])
         ranked_by_other = 1 - halve(some, self.salts)
-        saved = self.before.losses(some, numbers) - after[ranked_by_other, np.arange(len(some))]
+        losses = []
+        for fits in (self.before, self.after):
+            each = np.array([fit.losses(some, numbers) for fit in fits])
+            losses.append(each[ranked_by_other % len(fits), np.arange(len(some))])
+        saved = losses[0] - losses[1]
         weight = weigh_rows(some)
         return Sums((np.array([weight.sum(), saved @ weight, saved**2 @ weight]),))
