@@ -614,6 +614,22 @@ def test_a_renamed_feature_is_shown_by_its_new_name_and_keyed_by_its_own(editor,
     assert all(name in page for name in ("Town of birth", "Aachen", "Dresden"))
 
 
+def test_renamed_features_keep_their_scales_in_files_and_in_the_next_refit(fitted, tmp_path):
+    model, X, y = fitted
+    first = weigh.edit(model, X, y, who="ada").rename("town", "Town of birth", **WHY)
+    first.rename("age", "Years", **WHY)
+    weigh.save(first.model, tmp_path / "named.json")
+    named = weigh.load(tmp_path / "named.json")
+    scales = dict(zip(named.evidence_.names, named.scales_, strict=True))
+    assert scales == dict(zip(model.evidence_.names, model.scales_, strict=True))
+    after, plain = (
+        weigh.edit(one, X, y, who="ada").drop("noise", refit=True, **WHY).model
+        for one in (named, model)
+    )
+    for mine, other in zip(after.evidence_, plain.evidence_, strict=True):
+        np.testing.assert_allclose(mine.weights, other.weights, atol=1e-9)
+
+
 def test_a_renamed_feature_may_be_named_either_way_and_its_card_shows_the_new_name(tmp_path):
     X, y = draw()
     model = weigh.EducatedNB(pairs=0).fit(X, y)

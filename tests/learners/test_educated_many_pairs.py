@@ -62,6 +62,19 @@ def test_their_scale_is_one_and_has_the_largest_marginal_likelihood(fitted):
         assert log_marginal(find_weights(other, PRECISE), noise) < best
 
 
+def test_a_cross_that_the_user_asked_for_has_its_own_scale(monkeypatch):
+    X, y = make_rows(400, 0.25, 0)
+    X["g"], X["h"] = (np.where(X[name] > 0, "high", "low") for name in "ab")
+    fits, plain = [], regressor._fit_and_warn
+    monkeypatch.setattr(
+        regressor, "_fit_and_warn", lambda task: fits.append(plain(task)) or fits[-1]
+    )
+    model = weigh.EducatedRegressor(crosses=[("g", "h")]).fit(X, y)
+    tied = np.array([block.tied for block in fits[0].state.problem.prior.blocks])
+    assert tied.sum() == model.tied_.sum() == len(model.pairs_) > 1
+    assert not model.tied_[model.evidence_.names.index("g & h")]
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_without_interactions_there_are_no_pairs(seed):
     model = weigh.EducatedRegressor().fit(*make_rows(400, 0.0, seed))

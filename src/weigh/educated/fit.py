@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from weigh.bins import Cross
 from weigh.educated.covariance import Covariance
 from weigh.educated.design import Design, Target
 from weigh.educated.loo import HeldOut, leave_one_out, loosen
@@ -116,7 +115,7 @@ def _finish(task: Task, search: Search, state: State, held_out: HeldOut) -> Fit:
         covariance = (found if ties is None else found.take(ties)).times(search.noise)
     scales = _by_feature(task, search.state.problem.prior, state.scales)
     left = state.relative_gradient
-    shared = np.array([task.tied and isinstance(c.feature, Cross) for c in task.counts], dtype=bool)
+    shared = np.arange(len(task.counts)) >= (task.n_coded if task.tied else len(task.counts))
     return Fit(task.counts, weights, covariance, scales, held_out, search, left, state, shared)
 
 

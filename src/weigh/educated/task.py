@@ -72,8 +72,9 @@ def problem_of(task: Task) -> Problem:
     design = Design(task.sources, silent)
     blocks: list[Block] = []
     centres: list[Centre] = []
-    for counts, span in zip(task.counts, design.spans, strict=True):
-        own, held = prior_of(counts.feature, counts.counts, span.start, task.tied)
+    for j, (counts, span) in enumerate(zip(task.counts, design.spans, strict=True)):
+        tied = task.tied and j >= task.n_coded  # a cross of the user has its own scale
+        own, held = prior_of(counts.feature, counts.counts, span.start, tied)
         blocks += own
         centres += held
     prior = Prior(tuple(blocks), tuple(centres))
