@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 
@@ -106,3 +107,22 @@ class ColumnError(ValueError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.column, str(self))
+
+
+class Extra:
+    """A library that may not be installed: imported when something of it is first used.
+
+    `needs` is the error message where it is not there.
+    """
+
+    def __init__(self, name: str, needs: str) -> None:
+        self._name, self._needs = name, needs
+
+    def __getattr__(self, attribute: str) -> Any:
+        if attribute.startswith("__"):  # of tools that inspect modules
+            raise AttributeError(attribute)
+        try:
+            import_module(self._name.partition(".")[0])  # not only what was imported earlier
+            return getattr(import_module(self._name), attribute)
+        except ImportError:
+            raise ImportError(self._needs) from None

@@ -151,6 +151,13 @@ def _check_max_levels(learner: Any) -> None:
         )
 
 
+def check_count(name: str, value: Any, least: int = 1) -> None:
+    """Raise an error for a parameter that is no whole number of at least `least`."""
+    if not (is_count(value) and value >= least):
+        wants = f" must be a whole number of at least {least}, got {value!r}"
+        raise ParameterError(Parameter(name), wants)
+
+
 def read_settings(learner: Any, table: Table) -> dict[str, Setting]:
     """How each column is read, from the shared parameters."""
     names, categorical = table.names, _read_categorical(learner.categorical_features, table)

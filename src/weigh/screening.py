@@ -26,6 +26,7 @@ from weigh.frames import (
 )
 from weigh.holdout import mark_holdout
 from weigh.layout import Grid, Shown, View, count_of
+from weigh.metrics.numbers import columns_of
 from weigh.metrics.stability import compare_counts
 from weigh.sheet import find_class
 from weigh.woe import WeightOfEvidence, measure_information
@@ -88,8 +89,7 @@ class Screening(Shown):
 
     def to_frame(self) -> Any:
         """One row per column, in the dataframe library of X."""
-        columns = self.to_dict()["columns"]
-        return build({name: [c[name] for c in columns] for name in columns[0]}, self.backend)
+        return build(columns_of(self.to_dict()["columns"]), self.backend)
 
     def view(self) -> View:
         """The table as data for text and pages."""

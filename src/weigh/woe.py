@@ -126,7 +126,11 @@ class WeightOfEvidence(TransformerMixin, TableEstimator):
         tally = self._tally(sample)
         evidence = weigh_tally(tally, self.smoothing)
         if self.smoothing == 0:
-            evidence = replace(evidence, tables=tuple(map(_weigh_plainly, evidence)))
+            plain = (  # levels without rows of a class get half a row of each
+                replace(table, by_class=plain_woe(table.counts)[:, None], variances=None)
+                for table in evidence
+            )
+            evidence = replace(evidence, tables=tuple(plain))
         if find_class(sample.classes.tolist(), self.pos_label, 1) == 0:
             evidence = flip(evidence)
         warn_columns(evidence.features, sample.table, evidence.tables)
@@ -181,11 +185,6 @@ class WeightOfEvidence(TransformerMixin, TableEstimator):
         tags.target_tags.required = True
         tags.classifier_tags = ClassifierTags(multi_class=False)
         return tags
-
-
-def _weigh_plainly(table: FeatureTable) -> FeatureTable:
-    """Weights of plain frequencies; levels without rows of a class get half a row of each."""
-    return replace(table, by_class=plain_woe(table.counts)[:, None], variances=None)
 
 
 def _shares(table: FeatureTable) -> Floats:

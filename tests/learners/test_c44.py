@@ -513,7 +513,7 @@ def test_a_way_down_as_long_as_a_thousand_features_overflows_nothing(tmp_path):
     again = pickle.loads(pickle.dumps(weigh.load(tmp_path / "deep.json")))
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
     text = str(again.tree_).splitlines()
-    assert any(line.startswith(" " * 26 + "[100] x") for line in text)
+    assert any(line.startswith(" " * 24 + "[100] x") for line in text)
     assert "more nodes" in text[-1]
 
 
@@ -639,8 +639,8 @@ def test_many_classes_are_shown_by_the_most_probable():
 def test_the_tree_prints_every_node_indented_with_rows_and_probabilities(people):
     lines = str(people.tree_).splitlines()
     assert lines[0] == "Tree of 13 leaves, depth 3: the probability of each class"
-    assert "  all rows            2,201   0.68   0.32" in lines
-    assert "        Age = Child      13   0.07   0.93" in lines
+    assert "all rows            2,201   0.68   0.32" in lines
+    assert "      Age = Child      13   0.07   0.93" in lines
     assert str(people.tree_) == people.tree_.to_text()
     assert (people.n_leaves_, people.depth_) == (13, 3)
     assert repr(people.tree_.root).startswith("all rows: 2,201 rows, split on Sex (No 0.68")

@@ -47,7 +47,7 @@ from weigh import (
 )
 from weigh.cli import main
 from weigh.comparison import Difference, Differences
-from weigh.comparison.result import Entry, page
+from weigh.comparison.result import Entry
 from weigh.comparison.run import SIMPLEST_FIRST, choose, family, rank
 from weigh.engine import parallel, watch
 from weigh.errors import ParameterError
@@ -688,7 +688,7 @@ def test_no_column_vanishes_and_no_word_breaks(width):
     X, y = draw(24)
     found = compare(X, y, ["evidence", "perplexed", "c44"], cv=2, coverage=0.999)
     text = found.to_text(width)
-    for section in page(found).sections:
+    for section in found.view().grids:
         for name in (*section.head, *(row[0] for row in section.rows)):
             assert {*name.split()} <= {*text.split()}, name
         assert all(cell in text for row in section.rows for cell in row[1:])

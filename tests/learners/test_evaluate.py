@@ -38,8 +38,7 @@ from weigh import (
     metrics,
 )
 from weigh.evaluation.groups import LEAST, MOST
-from weigh.evaluation.page import Page, Section
-from weigh.evaluation.show import page
+from weigh.layout import Grid, View
 
 LIGHT = settings(max_examples=25, deadline=None)
 
@@ -727,8 +726,19 @@ def test_numbers_are_not_folded_where_there_is_room():
 def test_a_table_that_just_fits_is_not_folded(gap):
     line = gap.join(("Name", "1234567", "7654321"))
     head, row = ("Name", "Rows", "Loss"), ("Name", "1234567", "7654321")
-    text = Page("A page", (), (Section("", head, (row,)),)).to_text(len(line))
+    text = View("A page", (Grid(head, (row,)),)).to_text(len(line))
     assert text.splitlines()[-1] == line
+
+
+def test_a_wide_table_is_split_into_parts_that_each_begin_with_its_names():
+    numbers = [str(1000 + k) for k in range(8)]
+    head, row = ("Feature", "Level", *map("Measure {}".format, numbers)), ("age", "old", *numbers)
+    lines = View("A page", (Grid(head, (row,), n_names=2),)).to_text(40).splitlines()
+    parts = [line.split() for line in lines if line.startswith("age")]
+    assert max(map(len, lines)) <= 40
+    assert len(parts) > 1
+    assert {tuple(part[:2]) for part in parts} == {("age", "old")}
+    assert [number for part in parts for number in part[2:]] == numbers
 
 
 @pytest.mark.parametrize("width", [60, 80, 140])
@@ -743,7 +753,7 @@ def test_no_column_vanishes_and_no_word_breaks(width, model):
     for found in pages:
         text = found.to_text(width)
         words = text.split()
-        for section in page(found).sections:
+        for section in found.view().grids:
             for name in (*section.head, *(row[0] for row in section.rows)):
                 assert {*name.split()} <= {*words}, name
             for row in section.rows:
@@ -892,10 +902,10 @@ def test_html_holds_what_the_text_holds(model):
     found = evaluate(model, PEOPLE, "Survived", by="Class", train=(PEOPLE, "Survived"))
     text = found._repr_html_().replace("\u00a0", " ")
     cells = {html.unescape(c) for c in re.findall(r"<td[^>]*>(.*?)</td>", text)}
-    shown = page(found)
-    assert cells == {cell for section in shown.sections for row in section.rows for cell in row}
+    shown = found.view()
+    assert cells == {cell for section in shown.grids for row in section.rows for cell in row}
     words = " ".join(found.to_text(200).split())
-    for section in shown.sections:
+    for section in shown.grids:
         assert section.title in words
         for row in section.rows:
             assert " ".join(" ".join(row).split()) in words

@@ -310,6 +310,8 @@ def test_a_case_is_approved_from_the_cut_off_score_on(pos_label, browser, tmp_pa
         weigh.calculator(card, path=tmp_path / "page.html", **asked)
         browser.open(tmp_path / "page.html", "#colour=red")
         assert shown(browser, "decision") == f"{told} the cut-off of {cut_off}."
+        assert (shown(browser, "of-what"), shown(browser, "probability")) == ("Score", str(score))
+        assert shown(browser, "interval").startswith(f"Probability of {pos_label} 0.")
 
 
 def test_a_class_that_the_model_has_not_is_refused(tmp_path):
@@ -553,7 +555,7 @@ def test_what_is_no_number_is_not_known_and_said_to_be_none(text, browser, tmp_p
     choose(browser, "age", text)
     assert shown(browser, "probability") == before
     told = browser.run("return document.querySelector('.hint').textContent")
-    assert told == ("Not a number: taken as not known" if text else "Not known")
+    assert told == ("Not a number: taken as not known" if text else "")
 
 
 @pytest.mark.system

@@ -726,3 +726,12 @@ def test_the_last_label_of_an_axis_lies_inside_the_chart(high):
     places = re.findall(r'class="tick" x="([\d.]+)"[^>]*>([^<]+)<', str(chart))
     assert len(places) == 5
     assert all(float(x) + 3.3 * len(text) <= quality.SIZE + 0.01 for x, text in places)
+
+
+def test_every_loss_on_the_page_is_in_bits(people):
+    model = weigh.EducatedNB(pairs=0).fit(people, "Survived")
+    page = weigh.report(model, people, "Survived")
+    for table in model.evidence_:
+        assert f"added loss {table.added_loss / np.log(2):.4f}" in page
+    assert "bits a row" in page
+    assert "nats" not in page

@@ -485,7 +485,7 @@ def test_models_without_a_table_are_told_what_has_one(model):
     [
         ({"features": "Deck"}, r"features: no feature 'Deck'; there are \['Class', 'Sex', 'Age'\]"),
         ({"sort": "size"}, "sort must be 'importance', 'information_value' or None, got 'size'"),
-        ({"n": 0}, "n .*1 or more, got 0"),
+        ({"n": 0}, "n .*at least 1, got 0"),
         ({"pos_label": "Maybe"}, "pos_label='Maybe'"),
         ({"against": "Maybe"}, "against='Maybe'"),
         ({"pos_label": "Yes", "against": "Yes"}, "pos_label and against are both 'Yes'"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,12 @@ from sklearn.base import clone
 
 from weigh import engine
 from weigh.budget.small import Budget, Ranking, Rows, shrink
-from weigh.evaluation.page import Page, Section
 from weigh.evidence import BOUND
 from weigh.folds import Mask, check_folds, read_splits
 from weigh.frames import Floats, Table, build
-from weigh.layout import Shown
+from weigh.layout import Grid, Shown, View
 from weigh.metrics import auc
+from weigh.metrics.numbers import columns_of
 from weigh.plot.axes import AGAINST, OKABE_ITO, TOTAL, Drawing, new_figure
 
 
@@ -55,12 +56,9 @@ class Price:
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers by name."""
-        own: dict[str, Any] = {
-            name: getattr(self, name)
-            for name in ("features", "levels", "n_features", "total_levels")
-        }
+        own = {**vars(self)}
         for name in ("loss", "cost", "auc"):
-            found = getattr(self, name)
+            found = own.pop(name)
             own[name] = None if found is None else found.value
             own[f"{name}_error"] = None if found is None else found.error
         return own
@@ -107,8 +105,7 @@ class Prices(Shown):
 
     def to_frame(self) -> Any:
         """One row for each budget, as an Arrow table."""
-        rows = [found.to_dict() for found in self.prices]
-        return build({name: [row[name] for row in rows] for name in rows[0]}, None)
+        return build(columns_of([found.to_dict() for found in self.prices]), None)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data."""
@@ -120,13 +117,13 @@ class Prices(Shown):
             "folds": self.n_splits,
         }
 
-    def view(self) -> Page:
+    def view(self) -> View:
         """The tables as data for text and pages."""
         title = f"What a budget costs: {self.n_rows:,} hold-out rows of {self.n_splits} folds"
         head = ("Features", "Levels each", "Levels", "Loss", "Cost", "AUC")
         rows = [self._row(found) for found in (self.full, *self.prices)]
-        section = Section("Bits a row, with standard errors; * is the knee", head, tuple(rows))
-        return Page(title, (self.tell(),), (section,))
+        grid = Grid(head, tuple(rows), "Bits a row, with standard errors; * is the knee")
+        return View(title, (grid,), (self.tell(),))
 
     def _row(self, found: Price) -> tuple[str, ...]:
         marked = "*" if found is self.knee else ""
@@ -152,7 +149,8 @@ class Prices(Shown):
 
     def _draw(self, ax: Any, name: str) -> None:
         """Draw one measure against the number of features."""
-        for colour, levels in zip(_colours(), _known(self.prices), strict=False):
+        colours = cycle(colour for colour in OKABE_ITO if colour != AGAINST)  # that of the knee
+        for colour, levels in zip(colours, sorted({p.levels or 0 for p in self.prices})):  # noqa: B905
             own = [p for p in self.prices if p.levels == levels]
             found = [getattr(p, name) for p in own]
             ax.errorbar(
@@ -171,15 +169,6 @@ class Prices(Shown):
         ring = {"facecolors": "none", "edgecolors": AGAINST, "linewidths": 2}
         ax.scatter([self.knee.features], [knee], s=140, zorder=5, label="knee", **ring)
         ax.xaxis.get_major_locator().set_params(integer=True)
-
-
-def _colours() -> Sequence[str]:
-    """Colours of lines, repeated, without the colour of the knee."""
-    return [colour for colour in OKABE_ITO if colour != AGAINST] * 8
-
-
-def _known(prices: Sequence[Price]) -> list[int]:
-    return sorted({price.levels for price in prices if price.levels is not None})
 
 
 LEVELS = (2, 3, 4, 6)

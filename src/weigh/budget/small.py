@@ -19,12 +19,12 @@ from sklearn.base import RegressorMixin
 from weigh.base import EvidenceModel, read_sample
 from weigh.bins import Feature
 from weigh.budget.levels import Shape, Ways, choose_groups, list_all_bins, list_bins
-from weigh.budget.points import round_evidence
-from weigh.budget.quadratic import Quadratic, places_of
+from weigh.budget.quadratic import Quadratic, round_evidence
 from weigh.educated import EducatedNB
 from weigh.evidence import Evidence, evidence_of, record
 from weigh.frames import Integers, Sample
-from weigh.parameters import is_count
+from weigh.parameters import check_count, is_count
+from weigh.sheet import find_positions
 
 ROUNDS = 5
 """Largest number of times that the approximation is computed again."""
@@ -191,7 +191,7 @@ def without_copies(evidence: Evidence, rows: Rows) -> Evidence:
     """Leave out tables whose levels divide the rows exactly as those of an earlier table."""
     seen: set[bytes] = set()
     kept = []
-    for table, places in zip(evidence, places_of(evidence, rows.sample), strict=True):
+    for table, places in zip(evidence, find_positions(evidence, rows.sample.table), strict=True):
         _, first, inverse = np.unique(places, return_index=True, return_inverse=True)
         merged = first[inverse].tobytes()  # each level named by its first row
         if merged not in seen:
@@ -246,12 +246,8 @@ class Budget:
         limits = {"features": 1, "levels": 2, "total_levels": 2, "pairs": 0, "points": 1}
         for name, least in limits.items():
             given = getattr(self, name)
-            if name in ("total_levels", "points") and given is None:
-                continue
-            if not (is_count(given) and given >= least):
-                raise ValueError(
-                    f"{name} must be a whole number of at least {least}, got {given!r}"
-                )
+            if given is not None or name not in ("total_levels", "points"):
+                check_count(name, given, least)
 
 
 def simplify(

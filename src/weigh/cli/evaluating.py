@@ -120,8 +120,8 @@ def _print_card(found: Any, tables: dict[str, Any], as_json: bool) -> None:
     """Print the measures of a scorecard and its tables of scores."""
     if not as_json:
         best, view = tables["bands"].best, found.view()
-        words = view.words if best is None else (best.words, *view.words)
-        pages = (replace(view, words=words), *tables.values())
+        lead = view.lead if best is None else (best.words, *view.lead)
+        pages = (replace(view, lead=lead), *tables.values())
         click.echo("\n\n".join(page.to_text(terminal_width()) for page in pages))
         return
     from weigh.scoring import json_rows

@@ -19,11 +19,10 @@ from weigh.evaluation.numbers import (
     evaluate_estimates,
     refuse_exposure,
 )
-from weigh.evaluation.page import share_of
 from weigh.evaluation.show import bounded, number
 from weigh.evidence.units import digits_of, spell
 from weigh.frames import Integers, Value
-from weigh.layout import Grid, View, count_of
+from weigh.layout import Grid, View, count_of, share_of
 from weigh.metrics import COVERAGE, Scored, auc, auc_difference, calibration_line
 from weigh.metrics.numbers import Bounded, read_threshold
 from weigh.metrics.predicted import Predicted, Question, predict_rows

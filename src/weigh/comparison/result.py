@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -20,11 +20,10 @@ from weigh.comparison.task import (
     read_task,
 )
 from weigh.evaluation.measures import ManyMeasures, Measures
-from weigh.evaluation.page import Page, Section
 from weigh.evaluation.show import number
 from weigh.evidence.units import digits_of, spell
 from weigh.frames import Value, build
-from weigh.layout import Shown, count_of, percent
+from weigh.layout import Grid, Shown, View, count_of, fold_rest, percent
 from weigh.metrics.numbers import COVERAGE, check_coverage, columns_of, flatten, plain
 from weigh.plot.axes import FOR, TOTAL, Drawing, fit_all, new_figure, shorten
 from weigh.progress import show_progress
@@ -147,10 +146,9 @@ class Comparison(Shown):
         """Plot the difference of each learner's loss from the lowest, on a new `figure_`."""
         return draw_comparison(self)
 
-    def view(self) -> Page:
+    def view(self) -> View:
         """The tables as data for text and pages."""
-        shown = page(self)
-        return replace(shown, words=(*shown.words, *self.notes))
+        return _to_view(self)
 
 
 def _measure(task: Task, outcomes: Sequence[Outcome], coverage: float) -> tuple[Entry, ...]:
@@ -194,33 +192,32 @@ LONGEST = 300
 """Largest number of characters shown of an error or a warning."""
 
 
-def page(found: Comparison) -> Page:
-    """Page with the recommendation, measures, differences, errors and warnings."""
+def _to_view(found: Comparison) -> View:
+    """The recommendation, measures, differences, errors and warnings."""
     learners, rows = count_of(len(found.entries), "learner"), count_of(found.n_rows, "row")
     title = f"{learners} on the same {found.n_splits} folds of {rows}"
     base = spell_loss(found.base_loss, found.loss_name)
     alone = f"The mean alone has a {found.loss_name} of {base}."
     if found.loss_name == BITS:
         alone = f"The base rate alone has a loss of {base} {BITS}."
-    words = (found.reason, alone)
+    lead = (found.reason, alone, *found.notes)
     fitted = [entry for entry in found.entries if entry.measures is not None]
-    sections = []
+    grids = []
     if fitted:
-        sections.append(_measures(found, fitted))
+        grids.append(_measures(found, fitted))
     if len(fitted) > 1:
-        sections.append(_differences(found, fitted))
+        grids.append(_differences(found, fitted))
     failed = [(f"{entry.name}: {_short(entry.error)}",) for entry in found.entries if entry.error]
     if failed:
-        sections.append(Section("Could not be fitted", ("Learner, and why",), tuple(failed)))
-    return Page(title, words, tuple(sections))
+        grids.append(Grid(("Learner, and why",), tuple(failed), "Could not be fitted"))
+    return View(title, fold_rest(grids), lead)
 
 
 def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
+    return shorten(" ".join(text.split()), LONGEST)
 
 
-def _measures(found: Comparison, fitted: list[Entry]) -> Section:
+def _measures(found: Comparison, fitted: list[Entry]) -> Grid:
     heads = MEASURES if found.loss_name == BITS else NUMBER_MEASURES
     rows = tuple(
         (
@@ -236,7 +233,7 @@ def _measures(found: Comparison, fitted: list[Entry]) -> Section:
     ]
     unit = f"in {BITS}" if found.loss_name == BITS else f"is the {found.loss_name}"
     title = f"Hold-out rows: loss {unit}, and seconds per fold"
-    return Section(title, ("Learner", *heads, "Fit s", "Predict s"), rows, tuple(notes))
+    return Grid(("Learner", *heads, "Fit s", "Predict s"), rows, title, tuple(notes))
 
 
 def _numbers(entry: Entry) -> tuple[str, ...]:
@@ -251,7 +248,7 @@ def _numbers(entry: Entry) -> tuple[str, ...]:
     return (*(number(value) for value in shown), *line)
 
 
-def _differences(found: Comparison, fitted: list[Entry]) -> Section:
+def _differences(found: Comparison, fitted: list[Entry]) -> Grid:
     heads = DIFFERENCES if found.loss_name == BITS else NUMBER_DIFFERENCES
     shown = {head: name for head, name in heads.items() if head != "AUC" or len(found.classes) == 2}
     rows = [
@@ -260,7 +257,7 @@ def _differences(found: Comparison, fitted: list[Entry]) -> Section:
         if entry.name != found.best and entry.differences is not None
     ]
     title = f"Differences from {found.best}, with paired {percent(found.coverage)} intervals"
-    return Section(title, ("Learner", *shown), tuple(rows))
+    return Grid(("Learner", *shown), tuple(rows), title)
 
 
 def _difference(part: Difference, found: Comparison) -> str:

@@ -17,7 +17,6 @@ from weigh.editing.refit import Start, degrees_of_freedom, refit_others
 from weigh.editing.rows import ClassRows, NumberRows, read_rows
 from weigh.errors import Parameter, ParameterError, warn_caller
 from weigh.evidence import Change, Evidence, inherit, login_name, now
-from weigh.frames import Sample
 from weigh.parameters import is_number
 
 LARGE = 5.0
@@ -30,15 +29,6 @@ class Signature(TypedDict, total=False):
     why: Required[str]
     who: str | None
     refit: bool
-
-
-@dataclass(frozen=True)
-class _Signed:
-    """The reason, author and time of a change."""
-
-    why: str
-    who: str
-    when: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,6 +123,8 @@ class Editor:
         The changes: what, who and why, and the loss before and after.
     loss : float
         The loss on the rows X: bits a row, or the mean deviance of a regressor.
+    rows, fitted_rows : ClassRows or NumberRows
+        The rows that measure the loss, and those for refits, with their classes or numbers.
     """
 
     def __init__(
@@ -142,7 +134,7 @@ class Editor:
         train: ClassRows | NumberRows,
         who: str | None = None,
     ) -> None:
-        self._given, self._rows, self._fitted = model, rows, train
+        self._given, self.rows, self.fitted_rows = model, rows, train
         self._who = login_name() if who is None else who
         self._states = [_State(model.evidence_, Start.of(model, train))]
         self._at = 0
@@ -152,7 +144,7 @@ class Editor:
         last = f", last: {made[-1].action} ({made[-1].why})" if made else ""
         edits = "1 edit" if len(made) == 1 else f"{len(made)} edits"
         loss = f"loss {self.loss:.4f} bits a row"
-        if isinstance(self._rows, NumberRows):
+        if isinstance(self.rows, NumberRows):
             loss = f"mean deviance {self.loss:.4g}"
         return f"<Editor: {loss}, {edits}{last}>"
 
@@ -171,7 +163,7 @@ class Editor:
     @property
     def loss(self) -> float:
         """The loss on the rows X: bits a row, or the mean deviance of a regressor."""
-        return self._rows.loss(self.evidence)
+        return self.rows.loss(self.evidence)
 
     @property
     def model(self) -> Any:
@@ -187,8 +179,8 @@ class Editor:
         for name, value in model._unknown_extras().items():
             if name != "error_quantiles_":
                 setattr(model, name, value)
-        if isinstance(self._fitted, NumberRows):
-            model.dispersion_ = self._disperse(self._fitted)
+        if isinstance(self.fitted_rows, NumberRows):
+            model.dispersion_ = self._disperse(self.fitted_rows)
         for name, value in self._states[self._at].start.attributes().items():
             setattr(model, name, value)
         inherit(model._name(self.evidence.column_names, True), self._given)
@@ -196,7 +188,7 @@ class Editor:
         if hasattr(model, "bins"):
             model.bins = _name_bins(model, self.evidence, made)
         if hasattr(model, "provenance_") and any(change.refit for change in made):
-            model.provenance_ = model.provenance_.join(self.train.table)
+            model.provenance_ = model.provenance_.join(self.fitted_rows.sample.table)
         return model
 
     def _disperse(self, rows: NumberRows) -> float:
@@ -209,26 +201,6 @@ class Editor:
     def given(self) -> Any:
         """The model before the changes."""
         return self._given
-
-    @property
-    def rows(self) -> ClassRows | NumberRows:
-        """The rows that measure the loss, with their classes or numbers."""
-        return self._rows
-
-    @property
-    def fitted_rows(self) -> ClassRows | NumberRows:
-        """The rows for refits, with their classes or numbers."""
-        return self._fitted
-
-    @property
-    def sample(self) -> Sample:
-        """The rows that measure the loss."""
-        return self._rows.sample
-
-    @property
-    def train(self) -> Sample:
-        """The rows for refits."""
-        return self._fitted.sample
 
     @property
     def can_undo(self) -> bool:
@@ -346,8 +318,7 @@ class Editor:
     def replay(self, edits: Iterable[Change]) -> Self:
         """Repeat recorded changes with their reasons, names and times; losses are new."""
         for change in edits:
-            signed = _Signed(change.why, change.who, change.when)
-            self._apply(change.action, dict(change.arguments), signed, change.refit)
+            self._apply(change)
         return self
 
     def _do(
@@ -363,7 +334,7 @@ class Editor:
             raise ValueError(f"{action} needs a reason: give why= as text, got {why!r}")
         if "weight" in arguments and not self.evidence.estimates:
             self._doubt(**arguments)
-        self._apply(action, arguments, _Signed(why, who or self._who, now()), refit)
+        self._apply(Change(action, arguments, why, who or self._who, now(), 0.0, 0.0, refit))
         return self
 
     def _doubt(self, feature: str, level: Any, weight: Any) -> None:
@@ -380,16 +351,20 @@ class Editor:
                 UserWarning,
             )
 
-    def _apply(self, action: str, given: dict[str, Any], signed: _Signed, refit: bool) -> None:
-        before = self.evidence
+    def _apply(self, change: Change) -> None:
+        """Make a change, whose losses are those on the rows of this editor."""
+        before, action, given = self.evidence, change.action, dict(change.arguments)
         after, start = self._make(action, given)
-        if refit:
-            after = refit_others(after, self._fitted, self._held(action, given), start)
+        if change.refit:
+            after = refit_others(after, self.fitted_rows, self._held(action, given), start)
         after = self._settle(after)
-        losses = self._rows.loss(before), self._rows.loss(after)
-        numbers = isinstance(self._rows, NumberRows)
-        signature = signed.why, signed.who, signed.when
-        done = Change(action, self._record(given), *signature, *losses, refit, estimates=numbers)
+        done = replace(
+            change,
+            arguments=self._record(given),
+            loss_before=self.rows.loss(before),
+            loss_after=self.rows.loss(after),
+            estimates=isinstance(self.rows, NumberRows),
+        )
         state = _State(replace(after, edits=(*before.edits, done)), start)
         self._states = [*self._states[: self._at + 1], state]
         self._at += 1
@@ -398,10 +373,10 @@ class Editor:
         """The tables after a change, and the start of a refit."""
         if "points" in given:
             raise ValueError(f"points are those of a scorecard: give a weight, got {given}")
-        after = _find(action)(self.evidence, self.train, **given)
-        start = self._states[self._at].start.changed(action, self.train, given)
+        after = _find(action)(self.evidence, self.fitted_rows.sample, **given)
+        start = self._states[self._at].start.changed(action, self.fitted_rows.sample, given)
         if action == "add_pair":
-            return fit_pair(after, self._fitted, {*self.evidence.names}, start)
+            return fit_pair(after, self.fitted_rows, {*self.evidence.names}, start)
         return after, start
 
     def _record(self, given: dict[str, Any]) -> dict[str, Any]:

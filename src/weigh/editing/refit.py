@@ -22,7 +22,7 @@ from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 
 from weigh import engine
-from weigh.budget.quadratic import RIDGE, design_of, places_of, weights_of
+from weigh.budget.quadratic import RIDGE, design_of, weights_of
 from weigh.editing.actions import ACTIONS, RESHAPE
 from weigh.editing.rows import ClassRows, NumberRows
 from weigh.educated.prior import PAIRS, Prior, count_intervals, prior_of
@@ -32,6 +32,7 @@ from weigh.frames import Floats, Integers, Sample
 from weigh.newton.descent import Order, Orders, conjugate_gradients, descend, promise, step_in_order
 from weigh.newton.regression import Moments
 from weigh.parameters import is_count
+from weigh.sheet import find_positions
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,9 +213,9 @@ def _problem(
     evidence: Evidence, rows: ClassRows | NumberRows, held: Collection[str], start: Start
 ) -> _Problem:
     weights, sample = weights_of(start.reshaped), rows.sample
-    design = design_of(places_of(evidence, sample), len(weights))
+    design = design_of(find_positions(evidence, sample.table), len(weights))
     before = weights_of(start.given)
-    totals = design_of(places_of(start.given, sample), len(before)) @ before
+    totals = design_of(find_positions(start.given, sample.table), len(before)) @ before
     slope = rows.moments(start.given, totals).slope
     free = [np.full(len(table.levels), table.name not in held) for table in evidence]
     known = [np.full(len(table.levels), table.name in start.given) for table in evidence]

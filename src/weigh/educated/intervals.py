@@ -41,7 +41,7 @@ from weigh.evidence import Evidence, FeatureTable
 from weigh.formula import Spread
 from weigh.frames import Floats, Integers, Table
 from weigh.parameters import is_number
-from weigh.sheet import find_blanks, total_variances
+from weigh.sheet import find_positions, total_variances
 
 GRID: Floats = np.linspace(0.0, 1.0, 401)
 """Probabilities at which quantiles of errors are stored."""
@@ -275,7 +275,7 @@ def row_interval(
     evidence: Evidence, table: Table, mean: Floats, spread: Spread, coverage: float
 ) -> tuple[Floats, Floats]:
     """The prediction limits of new rows, given the estimates of their means."""
-    blank = find_blanks(evidence, table)
+    blank = find_positions(evidence, table).T < 0
     if spread.power:
         return law_interval(_law(spread), mean, Factors.of(evidence, blank), coverage)
     low, high = error_interval(spread.errors, coverage)

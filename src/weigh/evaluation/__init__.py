@@ -5,7 +5,6 @@ observed and predicted (`metrics.Scored` and `Many`, `Estimated`, `Followed`), m
 and by group, findings in sentences, and a page. Groups, pages and notes on the rows are written
 once.
 
-page        tables and sentences as text and as HTML
 measures    measures of probabilities, of one class and of many
 groups      rows by group; measures by group for classifiers; what other evaluations share
 findings    the main results in sentences; training rows and leaks

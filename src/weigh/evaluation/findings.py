@@ -11,7 +11,6 @@ import numpy as np
 from weigh.bins import label
 from weigh.evaluation.groups import Group
 from weigh.evaluation.measures import ManyMeasures, Measures
-from weigh.evaluation.page import list_few
 from weigh.evidence import hash_files
 from weigh.frames import (
     Codes,
@@ -25,6 +24,7 @@ from weigh.frames import (
     is_of_files,
     read,
 )
+from weigh.layout import list_few
 from weigh.metrics import Scored
 from weigh.metrics.numbers import Bounded
 from weigh.metrics.predicted import Predicted

@@ -16,7 +16,6 @@ import numpy as np
 from weigh.bins import Feature, are_whole, label, quantile_cuts, sort_values
 from weigh.errors import Parameter, ParameterError
 from weigh.evaluation.measures import Options, mean_of_rows
-from weigh.evaluation.page import Section, list_few, tabulate
 from weigh.frames import (
     Codes,
     Floats,
@@ -28,7 +27,7 @@ from weigh.frames import (
     key,
     read,
 )
-from weigh.layout import Shown
+from weigh.layout import Grid, Shown, list_few, tabulate
 from weigh.metrics import (
     Scored,
     Stability,
@@ -89,14 +88,14 @@ class Grouped(Shown, ABC):
             "would be listed."
         )
 
-    def show_groups(self) -> tuple[Section, ...]:
+    def show_groups(self) -> tuple[Grid, ...]:
         """The table of the groups, whose last line is all rows; empty without groups."""
         if self.all_rows is None:
             return ()
         lines = (*self.groups, self.all_rows)
         title, columns = self.group_columns()
         cells = tabulate(lines, {self.by: lambda group: group.name} | columns)
-        return (Section(f"{title}, by {self.by}", *cells, notes_of(lines)),)
+        return (Grid(*cells, f"{title}, by {self.by}", notes_of(lines)),)
 
 
 def notes_of(groups: Sequence[Any]) -> tuple[str, ...]:

@@ -20,11 +20,10 @@ from weigh.evaluation.estimates import (
 )
 from weigh.evaluation.findings import tell_other_target, tell_slope, tell_training_rows
 from weigh.evaluation.groups import Band, Grouped, Grouping, split_bands
-from weigh.evaluation.page import Page, Section, share_of, tabulate
 from weigh.evidence.exposure import name_given, tell_exposure
 from weigh.evidence.units import digits_of, spell
 from weigh.frames import Floats
-from weigh.layout import count_of, percent
+from weigh.layout import Grid, View, count_of, fold_rest, percent, share_of, tabulate
 from weigh.metrics.numbers import NAN, Bounded, check_coverage
 
 BANDS, STATED = 10, 0.9
@@ -153,7 +152,7 @@ class NumberEvaluation(Grouped):
             return spell(value, digits_of(self.all_rows.estimate))
         return self.spell(value)
 
-    def view(self) -> Page:
+    def view(self) -> View:
         """The measures as data for text and pages."""
         limits = f"{percent(self.coverage)} interval"
         columns = {
@@ -164,8 +163,8 @@ class NumberEvaluation(Grouped):
         }
         title = f"{self.model}: estimates of {self.target} ({count_of(self.n_rows, 'row')})"
         about = "Calibration: rows from the smallest to the largest estimates"
-        section = Section(about, *tabulate(self.bands, columns))
-        return Page(title, tuple(self.findings), (section, *self.show_groups()))
+        grid = Grid(*tabulate(self.bands, columns), about)
+        return View(title, fold_rest((grid, *self.show_groups())), tuple(self.findings))
 
     def group_columns(self) -> tuple[str, dict[str, Callable[[NumberGroup], str]]]:
         """Observed and estimated means, their ratio or difference, and errors by group."""

@@ -18,11 +18,10 @@ from weigh.evaluation.numbers import (
     refuse_exposure,
     refuse_times,
 )
-from weigh.evaluation.page import Page
-from weigh.evaluation.show import draw_evaluation, page
+from weigh.evaluation.show import draw_evaluation, to_view
 from weigh.frames import Value
 from weigh.frames import build as build_frame
-from weigh.layout import Shown
+from weigh.layout import Shown, View
 from weigh.metrics import COVERAGE, Scored, Stability
 from weigh.metrics.numbers import columns_of, flatten, plain
 from weigh.metrics.predicted import Predicted, Question, predict_rows
@@ -157,9 +156,9 @@ class Evaluation(Shown):
         """Draw reliability, gains and net benefit on the `axes_` of a new `figure_`."""
         return draw_evaluation(self)
 
-    def view(self) -> Page:
+    def view(self) -> View:
         """The measures as data for text and pages."""
-        return page(self)
+        return to_view(self)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The page and the figure of an evaluation of a classifier."""
+"""The tables and the figure of an evaluation of a classifier."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import numpy as np
 from weigh.bins import label
 from weigh.evaluation.groups import Group, ManyGroup, notes_of
 from weigh.evaluation.measures import Decision, ManyMeasures, Measures
-from weigh.evaluation.page import Page, Section, tabulate
-from weigh.layout import percent
+from weigh.layout import Grid, View, fold_rest, percent, tabulate
 from weigh.metrics.numbers import Bounded
 from weigh.plot.axes import FOR, TOTAL, Drawing, new_figure, shorten
 
@@ -24,13 +23,14 @@ MOST_CLASSES = 8
 """Most classes for which the confusion matrix is shown as a square table."""
 
 
-def page(found: Evaluation) -> Page:
-    """The page of an evaluation, with the most important tables first."""
+def to_view(found: Evaluation) -> View:
+    """The tables of an evaluation, the most important first."""
     names = [label(value) for value in found.classes]
     if isinstance(found.validation, ManyMeasures):
         title = f"{found.model}: probabilities of {len(names)} classes"
         own = (_by_class(found.validation), *_confusion(found.validation, names))
-        return Page(title, found.findings, (_summary(found), *own, *_many_groups(found)))
+        grids = (_summary(found), *own, *_many_groups(found))
+        return View(title, fold_rest(grids), found.findings)
     of = label(found.pos_label)
     rest = [name for name in names if name != of]
     against = rest[0] if len(rest) == 1 else "the rest"
@@ -40,7 +40,7 @@ def page(found: Evaluation) -> Page:
         _gains(found.validation, of),
         _thresholds(found.validation),
     )
-    return Page(title, found.findings, (_summary(found), *own, *_groups(found)))
+    return View(title, fold_rest((_summary(found), *own, *_groups(found))), found.findings)
 
 
 # ------------------------------------------------------------ numbers
@@ -74,10 +74,10 @@ def rows_of(measures: Measures | ManyMeasures | Group | ManyGroup) -> str:
     return f"{measures.n_rows:,}{weight}"
 
 
-# ------------------------------------------------------------ sections
+# ------------------------------------------------------------ tables
 
 
-def _summary(found: Evaluation) -> Section:
+def _summary(found: Evaluation) -> Grid:
     """A table with one line per measure and one column per sample."""
     samples = [part for part in (found.training, found.validation) if part is not None]
     columns = [_column(m) if isinstance(m, Measures) else _many_column(m) for m in samples]
@@ -86,7 +86,7 @@ def _summary(found: Evaluation) -> Section:
     if found.stability is not None:
         moved = f"{found.stability.value:.4f} ({found.stability.shift})"
         rows.append(("Population stability index", "", moved))
-    return Section(f"Measures, with {percent(found.coverage)} intervals", head, tuple(rows))
+    return Grid(head, tuple(rows), f"Measures, with {percent(found.coverage)} intervals")
 
 
 def _column(m: Measures) -> dict[str, str]:
@@ -120,7 +120,7 @@ def _column(m: Measures) -> dict[str, str]:
     }
 
 
-def _reliability(m: Measures) -> Section:
+def _reliability(m: Measures) -> Grid:
     table = m.reliability
     columns = {
         "Predicted": lambda i: f"{table.low[i]:g} to {table.high[i]:g}",
@@ -132,41 +132,42 @@ def _reliability(m: Measures) -> Section:
         ),
     }
     title = "Reliability: predicted and observed frequencies"
-    return Section(title, *tabulate(range(len(table)), columns))
+    return Grid(*tabulate(range(len(table)), columns), title)
 
 
-def _gains(m: Measures, of: str) -> Section:
+def _gains(m: Measures, of: str) -> Grid:
     head = ("Top", *(f"{depth:.0%}" for depth in m.gains.depth))
     found = ("found", *(number(gain, 2) for gain in m.gains.gain))
     lift = ("lift", *(number(lift, 2) for lift in m.gains.lift))
     title = f"Gains: the share of all {of} that the most probable rows hold"
-    return Section(title, head, (found, lift))
+    return Grid(head, (found, lift), title)
 
 
-def _thresholds(m: Measures) -> Section:
-    marks = {m.best.rates.threshold: "best", m.decision.rates.threshold: "costs"}
+def list_decisions(m: Measures) -> list[tuple[str, Decision]]:
+    """The decisions at each cut-off, with the cut-offs as text; two of them are marked."""
+    marks = {m.best.rates.threshold: " (best)", m.decision.rates.threshold: " (costs)"}
     if len(marks) == 1:
-        marks = dict.fromkeys(marks, "costs, best")
+        marks = dict.fromkeys(marks, " (costs, best)")
     every = {part.rates.threshold: part for part in (*m.thresholds, m.decision, m.best)}
-    rows = tuple(_threshold(every[t], marks.get(t, "")) for t in sorted(every))
+    return [(f"{at:.3g}{marks.get(at, '')}", every[at]) for at in sorted(every)]
+
+
+def _thresholds(m: Measures) -> Grid:
+    rows = tuple((text, *_threshold(part)) for text, part in list_decisions(m))
     head = ("Threshold", "Flagged", "Sens.", "Spec.", "PPV", "NPV", "Cost", "Net benefit", "if all")
     title = "Thresholds: a row is flagged where its probability is above"
     note = "costs: the cut-off that the costs imply; best: the cut-off of least cost on these rows."
-    return Section(title, head, rows, (note,))
+    return Grid(head, rows, title, (note,))
 
 
-def _threshold(part: Decision, mark: str) -> tuple[str, ...]:
+def _threshold(part: Decision) -> tuple[str, ...]:
     r = part.rates
     shares = (r.flagged, r.sensitivity, r.specificity, r.ppv, r.npv)
-    worth = (part.cost, part.net_benefit, part.treat_all)
-    return (
-        f"{r.threshold:.3g}{f' ({mark})' if mark else ''}",
-        *(number(x, 2) for x in shares),
-        *(number(x, 3) for x in worth),
-    )
+    costs = (part.cost, part.net_benefit, part.treat_all)
+    return (*(number(x, 2) for x in shares), *(number(x, 3) for x in costs))
 
 
-def _groups(found: Evaluation) -> tuple[Section, ...]:
+def _groups(found: Evaluation) -> tuple[Grid, ...]:
     groups = [group for group in found.groups if isinstance(group, Group)]
     if not groups or not isinstance(found.validation, Measures):
         return ()
@@ -174,7 +175,7 @@ def _groups(found: Evaluation) -> tuple[Section, ...]:
     return _calibration_by(found.by, groups), _errors_by(found.by, groups, at)
 
 
-def _calibration_by(by: str, groups: list[Group]) -> Section:
+def _calibration_by(by: str, groups: list[Group]) -> Grid:
     columns = {
         by: lambda group: group.name,
         "Rows": rows_of,
@@ -183,10 +184,10 @@ def _calibration_by(by: str, groups: list[Group]) -> Section:
         "Slope": lambda group: bounded(group.slope, 2),
         "In the large": lambda group: bounded(group.in_the_large, 2),
     }
-    return Section(f"Calibration by {by}", *tabulate(groups, columns))
+    return Grid(*tabulate(groups, columns), f"Calibration by {by}")
 
 
-def _errors_by(by: str, groups: list[Group], at: float) -> Section:
+def _errors_by(by: str, groups: list[Group], at: float) -> Grid:
     columns = {
         by: lambda group: group.name,
         "AUC": lambda group: bounded(group.auc, 2),
@@ -195,7 +196,7 @@ def _errors_by(by: str, groups: list[Group], at: float) -> Section:
         "Flagged": lambda group: bounded(group.flagged, 2),
     }
     title = f"Ranking and decisions by {by}, deciding at {at:.3g}"
-    return Section(title, *tabulate(groups, columns), notes_of(groups))
+    return Grid(*tabulate(groups, columns), title, notes_of(groups))
 
 
 # ------------------------------------------------------------ more than two classes
@@ -213,7 +214,7 @@ def _many_column(m: ManyMeasures) -> dict[str, str]:
     }
 
 
-def _by_class(m: ManyMeasures) -> Section:
+def _by_class(m: ManyMeasures) -> Grid:
     columns = {
         "Class": lambda part: label(part.label),
         "Base rate": lambda part: bounded(part.base_rate, 2),
@@ -223,10 +224,10 @@ def _by_class(m: ManyMeasures) -> Section:
         "Slope": lambda part: bounded(part.slope, 2),
         "ECE": lambda part: number(part.expected_calibration_error, 3),
     }
-    return Section("Each class against the rest", *tabulate(m.by_class, columns))
+    return Grid(*tabulate(m.by_class, columns), "Each class against the rest")
 
 
-def _confusion(m: ManyMeasures, names: list[str]) -> tuple[Section, ...]:
+def _confusion(m: ManyMeasures, names: list[str]) -> tuple[Grid, ...]:
     """The confusion matrix, or for many classes the most frequent errors of each class."""
     title = "Confusion: true classes by row, the most probable by column"
     if len(names) <= MOST_CLASSES:
@@ -234,16 +235,16 @@ def _confusion(m: ManyMeasures, names: list[str]) -> tuple[Section, ...]:
             (name, *(f"{x:,.6g}" for x in row))
             for name, row in zip(names, m.confusion, strict=True)
         )
-        return (Section(title, ("", *names), rows),)
+        return (Grid(("", *names), rows, title),)
     lines = []
     for c, name in enumerate(names):
         wrong = [(m.confusion[c, k], k) for k in range(len(names)) if k != c and m.confusion[c, k]]
         taken = [f"{names[k]} ({x:,.6g})" for x, k in sorted(wrong, key=lambda pair: -pair[0])[:3]]
         lines.append((name, f"{m.confusion[c].sum():,.6g}", ", ".join(taken)))
-    return (Section("Confusion", ("Class", "Rows", "Most often taken for"), tuple(lines)),)
+    return (Grid(("Class", "Rows", "Most often taken for"), tuple(lines), "Confusion"),)
 
 
-def _many_groups(found: Evaluation) -> tuple[Section, ...]:
+def _many_groups(found: Evaluation) -> tuple[Grid, ...]:
     groups = [group for group in found.groups if isinstance(group, ManyGroup)]
     if not groups:
         return ()
@@ -255,7 +256,7 @@ def _many_groups(found: Evaluation) -> tuple[Section, ...]:
     }
     more = "Base rates, AUC and calibration of groups are of one class: name it with pos_label."
     title, notes = f"Loss and misclassification by {found.by}", (*notes_of(groups), more)
-    return (Section(title, *tabulate(groups, columns), notes),)
+    return (Grid(*tabulate(groups, columns), title, notes),)
 
 
 # ------------------------------------------------------------ figure

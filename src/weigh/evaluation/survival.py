@@ -11,10 +11,9 @@ import numpy as np
 from weigh.errors import Parameter, ParameterError
 from weigh.evaluation.findings import tell_training_rows
 from weigh.evaluation.groups import LEAST, Band, Grouped, Grouping, split_bands
-from weigh.evaluation.page import Page, Section, share_of, tabulate
 from weigh.evaluation.show import bounded, number
 from weigh.frames import Floats, Integers
-from weigh.layout import count_of, percent
+from weigh.layout import Grid, View, count_of, fold_rest, percent, share_of, tabulate
 from weigh.metrics.numbers import NAN, Bounded, check_coverage
 from weigh.metrics.survival import KaplanMeier, brier_scores, concordance, event_ratio
 from weigh.survival.outcomes import Outcomes
@@ -173,7 +172,7 @@ class SurvivalEvaluation(Grouped):
             "Kaplan-Meier assumes that censoring does not depend on the features."
         )
 
-    def view(self) -> Page:
+    def view(self) -> View:
         """The measures as data for text and pages."""
         estimates = {
             "Estimate": lambda own: share_of(own.estimate),
@@ -188,13 +187,13 @@ class SurvivalEvaluation(Grouped):
         rows, events = count_of(self.n_rows, "row"), count_of(self.n_events, "event")
         title = f"{self.model}: time to {self.event} ({rows}, {events})"
         at = f"Calibration: event by {self.duration} = {self.band_time:g}, by estimate"
-        sections = (
-            Section("Probability of the event over time", *tabulate(self.moments, moments)),
-            Section(at, *tabulate(self.bands, bands)),
+        grids = (
+            Grid(*tabulate(self.moments, moments), "Probability of the event over time"),
+            Grid(*tabulate(self.bands, bands), at),
         )
-        return Page(title, tuple(self.findings), (*sections, *self.show_groups()))
+        return View(title, fold_rest((*grids, *self.show_groups())), tuple(self.findings))
 
-    def show_groups(self) -> tuple[Section, ...]:
+    def show_groups(self) -> tuple[Grid, ...]:
         """The table of the groups, with a note on events that are not counted."""
         late = self.n_events - self.all_rows.observed if self.all_rows else 0
         if not late:

@@ -12,7 +12,7 @@ from weigh.bins import Cross, label, printable
 from weigh.bins.labels import EXACT
 from weigh.evidence.units import Amounts, Words, digits_of, hundredths, words_of
 from weigh.frames import Floats, build
-from weigh.layout import lay_out, natural_width, to_plain
+from weigh.layout import Grid, View
 from weigh.shapes import outline
 
 if TYPE_CHECKING:
@@ -199,11 +199,11 @@ def to_text(evidence: Evidence, width: int = 100, max_rows: int | None = ROWS) -
     bars = words_of(evidence).bars
     for left_out in ((), (bars,), (bars, LOSS), (bars, LOSS, "Error", "IV", "Importance")):
         grid = _grid(evidence, left_out, max_rows)
-        if natural_width(grid) <= width:
+        if replace(grid, n_names=0).fits(width):  # without folded names
             break
     joined = [t for t in evidence if summarise(t, max_rows) is not t]
     foot = [rule(evidence), worth(evidence), edited(evidence), JOINED if joined else ""]
-    return to_plain(title(evidence), grid, *filter(None, foot), width=width)
+    return View(title(evidence), (grid,), notes=tuple(filter(None, foot))).to_text(width)
 
 
 LOSS = "Loss"
@@ -216,16 +216,14 @@ JOINED = (
 JOINED_TABLE = "Neighbouring bins are joined: labels and weights hold every bin."
 
 
-def _grid(evidence: Evidence, left_out: tuple[str, ...], max_rows: int | None) -> Any:
+def _grid(evidence: Evidence, left_out: tuple[str, ...], max_rows: int | None) -> Grid:
     bars, names = words_of(evidence).bars, ["Feature", "Level", *_headings(evidence)]
     if len(evidence.prior_row) == 1:
         names.append(bars)
     lines = _lines(evidence, max_rows)
     told = [any(len(row) > j and row[j] for row in lines) for j in range(len(names))]
     shown = [j for j, name in enumerate(names) if name not in left_out and told[j]]
-    left = [place for place, j in enumerate(shown) if j < 2 or names[j] == bars]
-    rows = [[row[j] for j in shown if j < len(row)] for row in lines]
-    return lay_out([names[j] for j in shown], rows, left)
+    return Grid(tuple(names), tuple(lines), n_names=2).take(shown)
 
 
 def _headings(evidence: Evidence) -> list[str]:

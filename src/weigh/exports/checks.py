@@ -104,11 +104,13 @@ def visit(
     not_known : bool, default=False
         Try answers that are not known beside missing ones, for targets that tell them apart.
     """
-    tried = [(column, _cells(column, step, finite)) for column in formula.inputs]
-    cells = {c.name: _tell_apart(c, own) if not_known else own for c, own in tried}
-    for column in formula.offsets:
-        own = [cell for cell in cells[column.name] if cell is not NOT_KNOWN]
-        cells[column.name] = [*filter(column.allows, own), *KNOWN[column.role]]
+    cells = {column.name: _cells(column, step, finite) for column in formula.inputs}
+    for column in formula.inputs if not_known else ():  # None only where missing is a level
+        own = [c for c in cells[column.name] if c is not None or column.has_missing]
+        cells[column.name] = [NOT_KNOWN, *own]
+    for given in formula.offsets:
+        numbers = [cell for cell in cells[given.name] if cell is not NOT_KNOWN]
+        cells[given.name] = [*filter(given.allows, numbers), *KNOWN[given.role]]
     n = max(map(len, cells.values()))
     rows = [_row(cells, i) for i in range(rounds * n)]
     for term in formula.terms:
@@ -178,13 +180,9 @@ def _cells(column: Input, step: float, finite: bool) -> list[Value]:
         cells += _unseen(column.kind, column.values)
     if column.kind is Kind.NUMBERS and not finite and not _neighbours(column.values):
         cells += [np.inf, -np.inf]
-    kept = {key(cell): cell for cell in cells if not (finite and _is_infinite(cell))}
+    infinite = (np.inf, -np.inf) if finite else ()
+    kept = {key(cell): cell for cell in cells if cell not in infinite}
     return [*kept.values()]
-
-
-def _tell_apart(column: Input, cells: list[Value]) -> list[Value]:
-    """Values to try: None only where missing is a level, as elsewhere it is not known."""
-    return [NOT_KNOWN, *(cell for cell in cells if cell is not None or column.has_missing)]
 
 
 def _nearly(values: Sequence[Value]) -> list[Value]:
@@ -211,10 +209,6 @@ def _numbers(cuts: tuple[float, ...], step: float) -> list[Value]:
             below, above = float(np.nextafter(cut, -np.inf)), float(np.nextafter(cut, np.inf))
         near += [below, cut, above]
     return near
-
-
-def _is_infinite(cell: Value) -> bool:
-    return isinstance(cell, float) and bool(np.isinf(cell))
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,14 @@ from typing import Any
 import numpy as np
 
 from weigh.bins import Feature, Kind
+from weigh.errors import Extra
 from weigh.evidence import BOUND, Curve
 from weigh.evidence.exposure import OffsetColumn
 from weigh.exports.targets import is_no_unicode, refuse_inexact, refuse_mixed, refuse_text
 from weigh.formula import Formula, Input, Term
 from weigh.frames import Floats
+
+onnx = Extra("onnx", "ONNX exports need onnx: pip install 'weigh[onnx]'")
 
 OPSET, ML_OPSET, IR = 17, 3, 8
 OWN = "weigh:"
@@ -24,15 +27,6 @@ OWN = "weigh:"
 
 MISSING = "missing"
 """The key of the metadata that says which text stands for an answer that is not known."""
-
-
-def import_onnx() -> Any:
-    """The library that writes the file."""
-    try:
-        import onnx
-    except ImportError:
-        raise ImportError("ONNX exports need onnx: pip install 'weigh[onnx]'") from None
-    return onnx
 
 
 def missing_text(formula: Formula) -> str:
@@ -51,7 +45,7 @@ def write(formula: Formula) -> bytes:
     refuse_mixed(formula, "ONNX")
     refuse_inexact(formula, "ONNX")
     refuse_text(formula, "ONNX", is_no_unicode)
-    onnx, graph = import_onnx(), _Graph(missing_text(formula), input_names(formula))
+    graph = _Graph(missing_text(formula), input_names(formula))
     graph.hide(formula.inputs)
     parts = [graph.weigh(term, len(formula.prior)) for term in formula.terms]
     graph.add("Concat", parts, "contributions", axis=1)  # [rows, terms, totals]
@@ -95,7 +89,7 @@ def _metadata(formula: Formula, graph: _Graph) -> dict[str, str]:
 
 
 def _inputs(formula: Formula) -> list[Any]:
-    onnx, names = import_onnx(), input_names(formula)
+    names = input_names(formula)
     kinds = {Kind.TEXT: onnx.TensorProto.STRING}
     return [
         onnx.helper.make_tensor_value_info(
@@ -106,7 +100,7 @@ def _inputs(formula: Formula) -> list[Any]:
 
 
 def _outputs(formula: Formula) -> list[Any]:
-    onnx, n = import_onnx(), len(formula.prior)
+    n = len(formula.prior)
     shapes = {
         "totals": ["rows", n],
         prediction_name(formula): ["rows", len(formula.classes)],
@@ -120,7 +114,6 @@ class _Graph:
     """Nodes and constants."""
 
     def __init__(self, missing: str, names: dict[str, str]) -> None:
-        self.onnx = import_onnx()
         self.missing, self.names, self.read = missing, names, names
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
@@ -130,7 +123,7 @@ class _Graph:
     ) -> str:
         """Add a node and return the name of what it gives."""
         name = output or f"{OWN}{len(self.nodes)}"
-        node = self.onnx.helper.make_node(op, inputs, [name], domain=domain, **more)
+        node = onnx.helper.make_node(op, inputs, [name], domain=domain, **more)
         self.nodes.append(node)
         return name
 
@@ -138,7 +131,7 @@ class _Graph:
         """Add a constant and return its name."""
         name = f"{OWN}constant:{len(self.constants)}"
         array = np.asarray(values, dtype=kind)
-        self.constants.append(self.onnx.numpy_helper.from_array(array, name))
+        self.constants.append(onnx.numpy_helper.from_array(array, name))
         return name
 
     def hide(self, inputs: Iterable[Input]) -> None:
@@ -180,16 +173,16 @@ class _Graph:
         if column.kind is Kind.TEXT:
             return self._place_text(column)
         x = self.read[column.name]
-        lacks = self.add("IsNaN", [x])
-        place = self._pick_equal(column, x, self._count_cuts(column, x, lacks))
-        return self.add("Where", [lacks, self.constant(column.missing_place, np.int64), place])
+        missing = self.add("IsNaN", [x])
+        place = self._pick_equal(column, x, self._count_cuts(column, x, missing))
+        return self.add("Where", [missing, self.constant(column.missing_place, np.int64), place])
 
-    def _count_cuts(self, column: Feature, x: str, lacks: str) -> str:
+    def _count_cuts(self, column: Feature, x: str, missing: str) -> str:
         """How many cut points lie below a number; what is no code is no level, or `other`."""
         if column.cuts:
             return self.count(self.add("Greater", [x, self.constant([column.cuts])]))
         base = self.constant(0 if column.is_numeric else column.rest, np.int64)
-        return self.add("Where", [lacks, base, base])
+        return self.add("Where", [missing, base, base])
 
     def _pick_equal(self, column: Feature, x: str, otherwise: str) -> str:
         """The place of the code that a number is, if it is one."""
@@ -209,7 +202,7 @@ class _Graph:
         return self.add("ReduceSum", [self._whole(flags), axis], keepdims=1)
 
     def _whole(self, name: str) -> str:
-        return self.add("Cast", [name], to=self.onnx.TensorProto.INT64)
+        return self.add("Cast", [name], to=onnx.TensorProto.INT64)
 
     def _place_text(self, column: Feature) -> str:
         known = {test.value: test.place for test in column.conditions if test.holds == "equal"}
@@ -226,16 +219,16 @@ class _Graph:
     def offset(self, column: OffsetColumn) -> str:
         """What exposure or offset add to the total; NaN for an exposure that is not positive."""
         x, zero = self.read[column.name], self.constant(0.0)
-        lacks, added = self.add("IsNaN", [x]), x
+        missing, added = self.add("IsNaN", [x]), x
         if column.role == "exposure":
             sound = self.add("Greater", [x, zero])
             added = self.add("Where", [sound, self.add("Log", [x]), self.constant(np.nan)])
-        return self.add("Where", [lacks, zero, added])
+        return self.add("Where", [missing, zero, added])
 
     def answers(self, column: Feature) -> str:
         """1 where a row has an answer, of shape [rows, 1]."""
         if column.kind is Kind.TEXT:
-            lacks = self.add(
+            missing = self.add(
                 "LabelEncoder",
                 [self.read[column.name]],
                 domain="ai.onnx.ml",
@@ -243,9 +236,9 @@ class _Graph:
                 values_int64s=[0],
                 default_int64=1,
             )
-            return self.add("Cast", [lacks], to=self.onnx.TensorProto.DOUBLE)
+            return self.add("Cast", [missing], to=onnx.TensorProto.DOUBLE)
         known = self.add("Not", [self.add("IsNaN", [self.read[column.name]])])
-        return self.add("Cast", [known], to=self.onnx.TensorProto.DOUBLE)
+        return self.add("Cast", [known], to=onnx.TensorProto.DOUBLE)
 
 
 def _dense(term: Term, n_totals: int) -> Floats:

@@ -57,7 +57,7 @@ def score(row):
         real = isinstance(value, (numbers.Real, decimal.Decimal))
         return "t" if isinstance(value, str) else "n" if real else "?"
 
-    def lacks(value):
+    def is_missing(value):
         if value is None or type(value).__name__ == "NAType":
             return True
         differs = value != value
@@ -69,7 +69,7 @@ def score(row):
             meant = ", ".join(map(repr, near))
             raise ValueError("no column is called %r; did you mean %s?" % (name, meant))
         held = COLUMNS[name]
-        if lacks(value) or kind(value) in (held or "bnt"):
+        if is_missing(value) or kind(value) in (held or "bnt"):
             return
         words = {"n": "numbers", "t": "text", "b": "booleans"}
         if not held:
@@ -82,7 +82,7 @@ def score(row):
         if name not in row:
             return None, False
         value = row[name]
-        if lacks(value):
+        if is_missing(value):
             return missing, not skips
         if cuts is None:
             return levels.get((kind(value), value), rest), True
@@ -91,7 +91,7 @@ def score(row):
             return levels["n", value], True
         return sum(cut < value for cut in cuts), True
 
-    def worth(total):
+    def recalibrate(total):
         pieces, shift, steps = CURVE
         _, start, (a, b, c, e) = next(piece for piece in pieces if total <= piece[0])
         d = total - start
@@ -125,7 +125,7 @@ def score(row):
         totals = [(p + s) * e + c if root else p + s * e + c for p, s, c in both]
     for name, is_exposure in ADDED:
         value = row.get(name)
-        if lacks(value):
+        if is_missing(value):
             continue
         value = float(value)
         if is_exposure and not 0 < value < INF:
@@ -133,7 +133,7 @@ def score(row):
         totals = [t + (math.log(value) if is_exposure else value) for t in totals]
     told = {"score": totals[0]} if SCORED else {}
     if CURVE is not None:
-        totals = [worth(totals[0])]
+        totals = [recalibrate(totals[0])]
     if LINK in ("identity", "log"):
         estimate = math.exp(totals[0]) if LINK == "log" else totals[0]
         return {"totals": totals, "estimate": estimate, "contributions": contributions}
@@ -180,9 +180,15 @@ def write(formula: Formula) -> str:
         known=_in_docstring("".join(map(_say_offset, formula.offsets))),
         classes=_literal(list(formula.classes)),
         prior=_literal(list(formula.prior)),
-        columns=_literal({column.name: _letters(column) for column in formula.inputs}),
+        columns=_literal({column.name: _types(column) for column in formula.inputs}),
         terms="".join(f"    {_term(term)},\n" for term in formula.terms),
-        asked=_literal({column.name: _asks(column) for column in formula.inputs if column.asked}),
+        asked=_literal(
+            {
+                column.name: [(_column(ask.feature), [*ask.places]) for ask in column.asked]
+                for column in formula.inputs
+                if column.asked
+            }
+        ),
         attenuation=_literal(rule and (rule.k, rule.form == "root", rule.shift.tolist())),
         not_known=_literal(_shares(formula)),
         curve=_literal(
@@ -206,10 +212,6 @@ def _term(term: Term) -> str:
     return _literal((term.name, columns, weights))
 
 
-def _asks(column: Input) -> list[Any]:
-    return [(_column(ask.feature), [*ask.places]) for ask in column.asked]
-
-
 def _column(column: Feature) -> tuple[Any, ...]:
     equal = [test for test in column.conditions if test.holds == "equal"]
     levels = {(_letter(Kind.of(test.value)), test.value): test.place for test in equal}
@@ -217,7 +219,7 @@ def _column(column: Feature) -> tuple[Any, ...]:
     return column.name, cuts, levels, column.missing_place, column.skip_missing, column.rest
 
 
-def _letters(column: Input) -> str:
+def _types(column: Input) -> str:
     """The types that a column takes; numbers to be cut take booleans too, and none is any."""
     return "nb" if column.is_numeric else "".join(sorted(map(_letter, column.kinds)))
 

@@ -18,13 +18,18 @@ from typing import Any
 import numpy as np
 
 from weigh.bins import Kind
+from weigh.errors import Extra
 from weigh.exports.onnx import MISSING, input_names
-from weigh.exports.sql.dialects import import_sqlglot
+from weigh.exports.sql.dialects import exp, sqlglot
 from weigh.exports.targets import is_large
 from weigh.exports.xlsx.case import ANSWER, FIRST, SHEET, prediction_cells
-from weigh.exports.xlsx.cells import escape, import_openpyxl, missing_word
+from weigh.exports.xlsx.cells import escape, missing_word, openpyxl
 from weigh.formula import Formula, Input
 from weigh.frames import NOT_KNOWN, Floats, Value
+
+duckdb = Extra("duckdb", "running the query needs duckdb: pip install duckdb")
+onnxruntime = Extra("onnxruntime", "running the file needs onnxruntime: pip install 'weigh[onnx]'")
+pypmml = Extra("pypmml", "scoring the file needs pypmml and Java: pip install pypmml")
 
 TYPES = {
     "duckdb": {Kind.NUMBERS: "DOUBLE", Kind.TEXT: "VARCHAR", Kind.BOOLEANS: "BOOLEAN"},
@@ -52,7 +57,6 @@ def _column_type(column: Input, dialect: str) -> str:
 
 def create_table(formula: Formula, dialect: str, table: str) -> str:
     """A statement that makes an empty table for rows of the model."""
-    exp = import_sqlglot().exp
 
     def quoted(name: str) -> str:
         return str(exp.to_identifier(name, quoted=True).sql(dialect=dialect))
@@ -79,10 +83,6 @@ def run_duckdb(
     query: str, formula: Formula, rows: Sequence[dict[str, Value]], table: str = "rows"
 ) -> list[dict[str, Any]]:
     """The rows that a query gives in DuckDB; one more than `rows` at most."""
-    try:
-        import duckdb
-    except ImportError:
-        raise ImportError("running the query needs duckdb: pip install duckdb") from None
     shut = {"enable_external_access": "false", "lock_configuration": "true"}  # no files, no network
     shut |= {"memory_limit": MOST_MEMORY, "temp_directory": ""}
     with duckdb.connect(":memory:", config=shut) as connection:
@@ -118,8 +118,7 @@ def _insert(
 
 def translate(text: str, formula: Formula, written: str, wanted: str) -> str:
     """A query for a table `rows` that has the model's columns, in another dialect."""
-    sqlglot = import_sqlglot()
-    exp, tree = sqlglot.exp, _one_select(sqlglot, text, written)
+    tree = _one_select(text, written)
     steps = {step.alias for step in tree.find_all(exp.CTE)}
     for table in [*tree.find_all(exp.Table)]:
         if table.name not in steps or table.args.get("db"):
@@ -129,23 +128,23 @@ def translate(text: str, formula: Formula, written: str, wanted: str) -> str:
         if column.name not in formula.column_names:  # kept for the user
             column.replace(exp.null())
     for cast in [*tree.find_all(exp.Cast)]:
-        _plain_type(cast, exp)
+        _plain_type(cast)
     return str(tree.sql(dialect=wanted))
 
 
-def _one_select(sqlglot: Any, text: str, dialect: str) -> Any:
+def _one_select(text: str, dialect: str) -> Any:
     """The query of a file that holds one SELECT and nothing else: nothing else is ever run."""
     statements = [tree for tree in sqlglot.parse(text, dialect=dialect) if tree is not None]
     kinds = [tree.key.upper() for tree in statements]
-    if kinds != ["SELECT"] or statements[0].find(sqlglot.exp.Into) is not None:
+    if kinds != ["SELECT"] or statements[0].find(exp.Into) is not None:
         held = ", ".join(kinds) or "nothing"
         raise ValueError(f"it must contain a single SELECT statement, but it contains {held}")
-    if statements[0].find(sqlglot.exp.CTE) is None:
+    if statements[0].find(exp.CTE) is None:
         raise ValueError("it must begin with WITH, as a query that weigh has exported does")
     return statements[0]
 
 
-def _plain_type(cast: Any, exp: Any) -> None:
+def _plain_type(cast: Any) -> None:
     """A type without what only its own database knows: (MAX), character sets, FLOAT for doubles.
 
     Bytes are text again: DuckDB casts no more than ASCII to them.
@@ -162,10 +161,6 @@ def _plain_type(cast: Any, exp: Any) -> None:
 
 
 def _open_onnx(data: bytes) -> Any:
-    try:
-        import onnxruntime
-    except ImportError:
-        raise ImportError("running the file needs onnxruntime: pip install 'weigh[onnx]'") from None
     return onnxruntime.InferenceSession(data, providers=["CPUExecutionProvider"])
 
 
@@ -194,10 +189,6 @@ def _onnx_cells(column: Input, rows: list[dict[str, Any]], missing: str) -> Any:
 
 def run_pmml(text: str, formula: Formula, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The outputs of the file for rows, by name."""
-    try:
-        import pypmml
-    except ImportError:
-        raise ImportError("scoring the file needs pypmml and Java: pip install pypmml") from None
     model = pypmml.Model.fromString(text)
     asked, told = model.inputNames, model.outputNames
     cells = [[row[name] for name in asked] for row in rows]
@@ -229,7 +220,7 @@ class Filled:
     @classmethod
     def of(cls, data: bytes, formula: Formula, rows: list[dict[str, Any]]) -> Filled:
         """Fill a workbook in with rows."""
-        filled = cls(import_openpyxl().load_workbook(io.BytesIO(data)), formula, len(rows))
+        filled = cls(openpyxl.load_workbook(io.BytesIO(data)), formula, len(rows))
         places, case = filled.places, filled.book[SHEET]
         sheets = [filled.book.copy_worksheet(case) for _ in rows]
         for i, (sheet, row) in enumerate(zip(sheets, rows, strict=True)):
@@ -291,7 +282,7 @@ def _recalculate(paths: list[Path], folder: Path) -> Path:
 
 
 def _collect(filled: Filled, stem: Path) -> Recalculated:
-    places, place = filled.places, import_openpyxl().utils.cell.coordinate_to_tuple
+    places, place = filled.places, openpyxl.utils.cell.coordinate_to_tuple
     sheets = [_read_sheet(Path(f"{stem}-row{i}.csv")) for i in range(filled.n_rows)]
 
     def pick(names: Sequence[str]) -> Floats:

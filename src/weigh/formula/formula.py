@@ -308,11 +308,11 @@ class Formula:
     def estimated_of(self, row: Mapping[str, Any]) -> str:
         """What is estimated for a row: per unit of an exposure, and at an offset of 0, it lacks."""
         there = {column.role for column in self.offsets if row.get(column.name) is not None}
-        lacks = [
+        absent = [
             None if role in there else name
             for role, name in zip(("exposure", "offset"), self.given, strict=True)
         ]
-        return self.class_names[0] + tell_condition(*lacks)
+        return self.class_names[0] + tell_condition(*absent)
 
     @property
     def description(self) -> str:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from weigh.evaluation.page import list_few
 from weigh.frames import Value
-from weigh.layout import Shown, View
+from weigh.layout import Shown, View, list_few
 from weigh.metrics.numbers import plain
 from weigh.monitoring.checks import FEW, LEVELS, Check, FeatureDrift, worst
 from weigh.monitoring.labels import EventQuality, Moved, Quality

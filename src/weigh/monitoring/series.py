@@ -9,10 +9,9 @@ from typing import Any, Self
 import numpy as np
 
 from weigh.errors import Parameter, ParameterError, begin_with
-from weigh.evaluation.page import list_few
 from weigh.evidence import model_of
 from weigh.frames import did_you_mean, read
-from weigh.layout import Grid, Shown, View, count_of, render
+from weigh.layout import Grid, Shown, View, count_of, list_few, render
 from weigh.monitoring.checks import LEVELS, LIMITS, Check
 from weigh.monitoring.model import counted_evidence, drift, read_alpha
 from weigh.monitoring.result import Drift

@@ -6,10 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from weigh.bins import label
-from weigh.evaluation.page import list_few, tabulate
 from weigh.evaluation.show import bounded, number
 from weigh.evidence.units import digits_of, spell
-from weigh.layout import Grid, View, count_of
+from weigh.layout import Grid, View, count_of, list_few, tabulate
 from weigh.monitoring.checks import Check, FeatureDrift
 from weigh.monitoring.labels import EventQuality, Quality
 from weigh.monitoring.numbers import NumberQuality

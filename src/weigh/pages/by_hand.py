@@ -103,6 +103,9 @@ def _say_link(evidence: Evidence) -> str:
     return f"The probability of a class is {part} over the sum of {part} of all classes."
 
 
+UNLISTED = "  (a value that is not listed takes the level other, if the feature has it)"
+
+
 def exact_formula(evidence: Evidence, of: int | None) -> list[str]:
     """Prior, weights and link, in nats or in the unit of a number.
 
@@ -111,7 +114,7 @@ def exact_formula(evidence: Evidence, of: int | None) -> list[str]:
     names = [printable(label(c)) for c in evidence.classes.tolist()]
     lines = [
         "total = prior + the weight of the case's level in every feature (what is no level: 0)",
-        *_unlisted(evidence),
+        *([UNLISTED] if has_other(evidence) else []),
         *_rule(evidence),
         *_curve(evidence.recalibration),
         *_link(evidence, names, of),
@@ -122,11 +125,6 @@ def exact_formula(evidence: Evidence, of: int | None) -> list[str]:
     for table in evidence:
         lines += ["", printable(table.name), *_levels(table)]
     return lines
-
-
-def _unlisted(evidence: Evidence) -> list[str]:
-    told = "  (a value that is not listed takes the level other, if the feature has it)"
-    return [told] if has_other(evidence) else []
 
 
 def numbers(values: list[float]) -> str:
@@ -166,19 +164,19 @@ def _factor(evidence: Evidence, rule: Attenuation) -> list[str]:
     ]
 
 
-def _curve(worth: Recalibration | None) -> list[str]:
-    if worth is None:
+def _curve(curve: Recalibration | None) -> list[str]:
+    if curve is None:
         return []
-    shift = f" + {worth.shift:.{DIGITS}g}" if worth.shift else ""
+    shift = f" + {curve.shift:.{DIGITS}g}" if curve.shift else ""
     lines = [
-        f"total = f(total){shift},  f is {worth.method}, through these",
-        f"  totals  {numbers(worth.points.tolist())}",
-        f"  values  {numbers(worth.levels.tolist())}",
+        f"total = f(total){shift},  f is {curve.method}, through these",
+        f"  totals  {numbers(curve.points.tolist())}",
+        f"  values  {numbers(curve.levels.tolist())}",
     ]
-    if worth.method == "isotonic":
+    if curve.method == "isotonic":
         return [*lines, "  which are probabilities, joined by straight lines; f is their log odds"]
     told = "  by the cubics that these fix, and straight on beyond"
-    return [*lines, f"  slopes  {numbers(worth.slopes.tolist())}", told]
+    return [*lines, f"  slopes  {numbers(curve.slopes.tolist())}", told]
 
 
 def _link(evidence: Evidence, names: list[str], of: int | None) -> list[str]:

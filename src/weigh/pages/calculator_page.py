@@ -8,8 +8,6 @@ from dataclasses import replace
 from math import isfinite
 from typing import Any
 
-from scipy.special import ndtri
-
 from weigh.bins import label, printable
 from weigh.errors import Parameter, ParameterError
 from weigh.formula import Costs, Formula, Input
@@ -18,14 +16,14 @@ from weigh.frames import canonical
 from weigh.layout import asset, document, render
 from weigh.pages.by_hand import static_table, steps_by_hand
 from weigh.pages.model import Subject, read_subject, spell_levels
-from weigh.sheet import COVERAGE, refuse_class_options
-from weigh.sheet.explain import SILENT, find_assumption
+from weigh.sheet import COVERAGE, REACH, refuse_class_options
+from weigh.sheet.explain import AT_RANDOM, find_assumption
 from weigh.sheet.show import SCALED
 from weigh.writing import write_text
 
 SCRIPTS = {
-    False: ("weigh.js", "sheet.js", "address.js", "form.js"),
-    True: ("weigh.js", "sheet.js", "numbers.js", "address.js", "form.js"),
+    False: ("weigh.js", "words.js", "sheet.js", "address.js", "form.js"),
+    True: ("weigh.js", "words.js", "sheet.js", "numbers.js", "address.js", "form.js"),
 }
 """The scripts of a page for classes (False), and of one for a number (True)."""
 
@@ -94,7 +92,7 @@ def calculator(
     page = document(
         heading,
         _body(subject, heading),
-        asset(__package__, "page.css", "form.css"),
+        asset(__package__, "page.css", "controls.css", "form.css"),
         asset(__package__, *SCRIPTS[subject.estimates]),
         _describe(subject, formula, texts) | {"decide": decide},
     )
@@ -125,6 +123,7 @@ def _read_texts(questions: Mapping[str, str] | None, formula: Formula) -> Mappin
 def _describe(subject: Subject, formula: Formula, texts: Mapping[str, str]) -> dict[str, Any]:
     """The formula, with the texts and questions of the form."""
     data, evidence = to_data(formula, spell_levels), subject.evidence
+    units = evidence.units.turned if subject.of == 0 else evidence.units
     unseen = _codes_without_rows(formula)
     for source, column in zip(formula.inputs, data["columns"], strict=True):
         column |= _name_column(source, texts.get(source.name, ""), unseen)
@@ -138,13 +137,13 @@ def _describe(subject: Subject, formula: Formula, texts: Mapping[str, str]) -> d
         "knownRate": subject.known_rate,
         "other": "another",
         "coverage": COVERAGE,
-        "reach": float(ndtri((1 + COVERAGE) / 2)),
+        "reach": REACH,
         "assumes": find_assumption(evidence),
-        "silent": SILENT,
+        "atRandom": AT_RANDOM,
         "scaled": SCALED,
         "caveat": evidence.caveat,
         "method": evidence.recalibration and evidence.recalibration.method,
-        "units": _units(subject),
+        "units": {**vars(units), "points": units.are_points},
         "costs": _costs(subject, formula),
     }
 
@@ -163,12 +162,6 @@ def _describe_number(subject: Subject) -> dict[str, Any]:
         "coverage": COVERAGE,
         "axis": axis,
     }
-
-
-def _units(subject: Subject) -> dict[str, Any]:
-    """The unit of the sheet's weights; its sign is reversed for the first of two classes."""
-    units = subject.evidence.units.turned if subject.of == 0 else subject.evidence.units
-    return {**vars(units), "points": units.are_points}
 
 
 def _costs(subject: Subject, formula: Formula) -> dict[str, Any] | None:
@@ -207,15 +200,11 @@ def _name_column(source: Input, question: str, unseen: set[tuple[str, float]]) -
     own = dict(source.first.texts)
     if source.is_numeric:
         codes = [value for value in source.values if (source.name, value) not in unseen]
-        named = [printable(own.get(text, "")) for text in map(_code_key, codes)]
+        keys = [label(canonical(code)) for code in codes]  # as the labels of its feature
+        named = [printable(own.get(text, "")) for text in keys]
         return found | {"codes": codes} | ({"codeTexts": named} if any(named) else {})
     texts = [printable(own.get(text, text)) for text in source.labels]
     return found | ({"texts": texts} if own else {})
-
-
-def _code_key(code: Any) -> str:
-    """A special code as the labels of its feature write it."""
-    return label(canonical(code))
 
 
 def _read_decision(subject: Subject, cut_off: Any, decisions: Any) -> dict[str, Any] | None:
@@ -261,6 +250,8 @@ def _title(subject: Subject) -> str:
         return f"Estimate of {subject.classes[0]}"
     if subject.of is not None and any(subject.evidence.outcomes):
         return subject.evidence.probability_of(subject.of)
+    if subject.evidence.units.are_points and subject.of is not None:
+        return f"Score for {subject.classes[subject.of]}"
     if subject.of is not None:
         return f"The probability of {subject.classes[subject.of]}"
     return f"The probabilities of {len(subject.classes)} classes"

@@ -111,7 +111,7 @@
       const place = odd ? -1 : weigh.place(part, value);
       const plain = input.value.includes(",") ? `Read as ${value}. ` : "";
       const far = weigh.isFar(part, value) ? FAR : "";
-      const level = value === null ? "Not known" : `${plain}Level: ${part.labels[place]}${far}`;
+      const level = value === null ? "" : `${plain}Level: ${part.labels[place]}${far}`;
       hint.textContent = odd ? "Not a number: taken as not known" : level;
       for (const [code, button] of buttons) button.setAttribute("aria-pressed", value === code);
       return odd ? null : value;

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import log
 from typing import Any
 
 from weigh.bins import WORDS, Cross, Feature
 from weigh.evidence import (
     Evidence,
+    FeatureTable,
     evidence_of,
     flip,
     is_sum,
@@ -24,6 +26,11 @@ def spell_levels(feature: Feature | Cross) -> tuple[str, ...]:
     ('up to 9800.5', '9800.5 to 25,078', 'above 25,078', '-1', 'missing')
     """
     return feature.spelt(WORDS)
+
+
+def spell_added_loss(table: FeatureTable) -> str:
+    """The rise of the log loss without a table, in bits a row; empty where it is not defined."""
+    return "" if table.added_loss is None else f"{table.added_loss / log(2):.4f}"
 
 
 def name_ends(evidence: Evidence) -> str:
@@ -74,10 +81,6 @@ class Subject:
     def classes(self) -> list[str]:
         """The names of the classes."""
         return [*self.evidence.class_names]
-
-    def levels(self, feature: Feature | Cross) -> tuple[str, ...]:
-        """The levels of a feature in words."""
-        return spell_levels(feature)
 
     @property
     def known_rate(self) -> bool:

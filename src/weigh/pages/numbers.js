@@ -216,7 +216,7 @@ const numbers = (() => {
 // Shows the sheets of a model of a number.
 function numberView(model) {
   const { byId, percent } = words;
-  const { phrase, showSide, noteSilent } = parts;
+  const { phrase, showSide, noteWeightless } = parts;
   const factors = model.link === "log";
   const nameOf = (sheet) => (sheet.known.length ? model.target : model.classTexts[0]);
   const change = (weight, digits) =>
@@ -302,7 +302,7 @@ function numberView(model) {
   }
 
   function notes(sheet) {
-    const told = noteSilent(sheet, "Not known", "No effect");
+    const told = noteWeightless(sheet, "Not known", "No effect");
     told.push(
       factors
         ? "Start times all factors is the estimate. The numbers shown are rounded."

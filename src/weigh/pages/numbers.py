@@ -106,7 +106,7 @@ def number_quality(
     if errors is not None and len(errors):
         charts.append(_draw_errors(found, errors, row_weights(weight, len(errors))))
     notes = (ALONE,) if errors is None else ()
-    return {"tables": found.view().sections[:1], "figures": [Figures(charts, notes=notes)]}
+    return {"tables": found.view().grids[:1], "figures": [Figures(charts, notes=notes)]}
 
 
 def draw_calibration(bands: Sequence[Any], told: str) -> Any:
@@ -232,8 +232,9 @@ def of_times(subject: Subject, found: SurvivalEvaluation) -> dict[str, Any]:
         "measures": _measures(found),
         "findings": beside_measures(found),
         "means": _means(subject),
-        "unit": "Weights in nats, not times 100: they add up to the log odds of the hazard.",
-        "quality": {"tables": found.view().sections[:2], "figures": [_figures(found)]},
+        "unit": "Weights are natural logarithms, not times 100: they add up to the log odds of "
+        "the hazard.",
+        "quality": {"tables": found.view().grids[:2], "figures": [_figures(found)]},
         "thresholds": None,
         "groups": {"by": found.by, "tables": found.show_groups()},
         "examples": (),

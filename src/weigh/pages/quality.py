@@ -13,11 +13,10 @@ import numpy as np
 
 from weigh.bins import label
 from weigh.evaluation import Decision, Evaluation, Measures
-from weigh.evaluation.page import Section
-from weigh.evaluation.show import number, page
+from weigh.evaluation.show import list_decisions, number
 from weigh.evidence import Evidence
 from weigh.frames import Floats, Integers
-from weigh.layout import count_of, render
+from weigh.layout import Grid, count_of, render, shorten
 from weigh.metrics import ReliabilityTable, Scored, auc, gains_curve, reliability_table
 from weigh.metrics.predicted import Predicted
 from weigh.metrics.scores import Many
@@ -28,7 +27,7 @@ SIZE, LEFT, BOTTOM, EDGE = 300, 50, 40, 10
 HALF = 3.3
 """Half the width of a digit beside an axis."""
 LONGEST = 24
-"""Maximum number of characters of a name along an axis."""
+"""Maximum number of characters of a name along an axis; the caption has the full name."""
 
 POINTS = 200
 """Maximum number of points of a curve; more cannot be distinguished."""
@@ -95,7 +94,7 @@ def draw_charts(rows: Scored, of: str, name: str) -> list[Any]:
 
 def draw_reliability(table: ReliabilityTable, of: str, name: str) -> Any:
     """Reliability diagram: predicted and observed rates in ten bins, with intervals."""
-    plane = Plane(f"predicted probability of {shorten(of)}", "observed rate")
+    plane = Plane(f"predicted probability of {shorten(of, LONGEST)}", "observed rate")
     diagonal = plane.path(np.array([0.0, 1.0]), np.array([0.0, 1.0]), "chance")
     told = (
         f"Predictions in {len(table)} bins with intervals. On the diagonal the observed rate is "
@@ -122,7 +121,7 @@ def draw_roc(rows: Scored, of: str, name: str) -> Any:
     found = 1 - groups.positives_up_to[::-1] / groups.n_positive
     alarms = 1 - groups.negatives_up_to[::-1] / groups.n_negative
     kept = thin(found + alarms)
-    plane = Plane("false-positive rate", f"share of {shorten(of)} caught")
+    plane = Plane("false-positive rate", f"share of {shorten(of, LONGEST)} caught")
     area = auc(rows)
     half = float(np.interp(0.1, alarms, found))
     told = (
@@ -179,11 +178,6 @@ def draw_predictions(rows: Scored, of: str, name: str) -> Any:
     return plane.draw(f"{name}-predictions", "Predictions.", told, marks)
 
 
-def shorten(name: str) -> str:
-    """A name shortened to fit beside an axis; the caption has the full name."""
-    return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
-
-
 def thin(progress: Floats) -> Integers:
     """Indices of the points of a curve to keep, evenly spaced and with both ends."""
     if len(progress) <= POINTS:
@@ -214,9 +208,9 @@ def quality(found: Evaluation, predicted: Predicted | None) -> dict[str, Any]:
     return {"tables": tables, "figures": _figures(found, predicted)}
 
 
-def _sections(found: Evaluation) -> tuple[tuple[Section, ...], tuple[Section, ...]]:
+def _sections(found: Evaluation) -> tuple[tuple[Grid, ...], tuple[Grid, ...]]:
     """The tables of an evaluation: those of all rows, and those of groups."""
-    parts = page(found).sections
+    parts = found.view().grids
     per_group = 2 if isinstance(found.validation, Measures) else 1
     n = len(parts) - (per_group if found.groups else 0)
     return parts[:n], parts[n:]
@@ -258,29 +252,24 @@ def thresholds(found: Evaluation) -> dict[str, Any] | None:
     return {"told": told, "table": _threshold_table(found.validation, of)}
 
 
-def _threshold_table(m: Measures, of: str) -> Section:
+def _threshold_table(m: Measures, of: str) -> Grid:
     """Counts, rates and cost of the decisions at each cut-off."""
-    marks = {m.best.rates.threshold: "best", m.decision.rates.threshold: "costs"}
-    if len(marks) == 1:
-        marks = dict.fromkeys(marks, "costs, best")
-    every = {part.rates.threshold: part for part in (*m.thresholds, m.decision, m.best)}
     head = ("Threshold", "Flagged", "Caught", "False positives", "Missed", "Left alone",
             "Sens.", "Spec.", "PPV", "NPV", "Cost", "Net benefit")  # fmt: skip
-    rows = tuple(_threshold(every[at], marks.get(at, "")) for at in sorted(every))
+    rows = tuple((text, *_threshold(part)) for text, part in list_decisions(m))
     note = (
         f"Caught are rows of {of} that are flagged, missed those that are not. costs: the "
         "threshold that the costs ask for; best: the one of least cost on these rows."
     )
-    return Section("Flagged where the probability is above the threshold", head, rows, (note,))
+    return Grid(head, rows, "Flagged where the probability is above the threshold", (note,))
 
 
-def _threshold(part: Decision, mark: str) -> tuple[str, ...]:
+def _threshold(part: Decision) -> tuple[str, ...]:
     r = part.rates
     called = r.true_positives + r.false_positives
     counts = (r.true_positives, r.false_positives, r.false_negatives, r.true_negatives)
     shares = (r.sensitivity, r.specificity, r.ppv, r.npv)
     return (
-        f"{r.threshold:.3g}{f' ({mark})' if mark else ''}",
         f"{called:,.6g} ({r.flagged:.0%})",
         *(f"{count:,.6g}" for count in counts),
         *(number(x, 2) for x in shares),
@@ -293,20 +282,12 @@ def groups(found: Evaluation) -> dict[str, Any]:
     return {"by": found.by, "tables": _sections(found)[1]}
 
 
-@dataclass(frozen=True)
-class Example:
-    """A row as an example: the reason it was chosen, and its balance sheet."""
-
-    title: str
-    sheet: BalanceSheet
-
-
 def choose_examples(
     model: Any, evidence: Evidence, X: Any, predicted: Predicted, pos_label: Any, n: int
-) -> list[Example]:
-    """Up to n different rows, explained with the names of the evidence."""
+) -> dict[str, BalanceSheet]:
+    """Up to n different rows, explained with the names of the evidence, by why they were chosen."""
     table, places = model._read(X), np.flatnonzero(predicted.kept)
-    found: dict[int, Example] = {}
+    found: dict[int, tuple[str, BalanceSheet]] = {}
     classes = evidence.classes.tolist()
     names = dict(zip(classes, evidence.class_names, strict=True))
     for title, kept in _rank(predicted.rows, names, pos_label)[:n]:
@@ -314,8 +295,8 @@ def choose_examples(
         if place not in found:
             row = table.rows(np.array([place]))
             sheet = explain(evidence, row, pos_label, None, model._why_no_errors())
-            found[place] = Example(f"{title} (row {place})", sheet)
-    return [*found.values()]
+            found[place] = f"{title} (row {place})", sheet
+    return dict(found.values())
 
 
 def _rank(rows: Scored | Many, names: Mapping[Any, str], pos_label: Any) -> list[tuple[str, int]]:
@@ -334,10 +315,5 @@ def _rank(rows: Scored | Many, names: Mapping[Any, str], pos_label: Any) -> list
         (f"The most probable {name}", int(p.argmax())),
         (f"The least probable {name}", int(p.argmin())),
         (f"The greatest surprise: {was}", worst),
-        ("The one in the middle", _middle(p)),
+        ("The one in the middle", int(np.argsort(p, kind="stable")[len(p) // 2])),
     ]
-
-
-def _middle(p: Floats) -> int:
-    order: Integers = np.argsort(p, kind="stable")
-    return int(order[len(order) // 2])

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,12 +12,10 @@ import numpy as np
 from weigh.base import EvidenceModel
 from weigh.evaluation import Evaluation, NumberEvaluation, evaluate, named_columns
 from weigh.evaluation.findings import beside_measures
-from weigh.evaluation.page import Section
-from weigh.evaluation.show import page as evaluation_page
 from weigh.evaluation.survival import SurvivalEvaluation
 from weigh.evidence.exposure import given_to
 from weigh.frames import Floats, canonical, read
-from weigh.layout import asset, document, render
+from weigh.layout import Grid, asset, document, render
 from weigh.metrics.predicted import Predicted, predict_rows
 from weigh.pages.by_hand import exact_formula
 from weigh.pages.model import (
@@ -36,7 +34,7 @@ from weigh.pages.numbers import (
     of_times,
     read_survival_subject,
 )
-from weigh.pages.quality import Example, choose_examples, groups, quality, thresholds
+from weigh.pages.quality import choose_examples, groups, quality, thresholds
 from weigh.pages.summary import (
     caveats,
     key_measures,
@@ -49,7 +47,7 @@ from weigh.pages.summary import (
 from weigh.pages.weights import weight_cards
 from weigh.scorecard.bands import implied_costs
 from weigh.scorecard.show import view as view_card
-from weigh.sheet import notes_of, sides_of, summary_lines
+from weigh.sheet import BalanceSheet, notes_of, sides_of, summary_lines
 from weigh.store import tell_parameters
 from weigh.writing import write_text
 
@@ -154,7 +152,7 @@ class _Judged:
 
     found: Evaluation | NumberEvaluation | SurvivalEvaluation
     predicted: Predicted | None = None
-    examples: tuple[Example, ...] = ()
+    examples: Mapping[str, BalanceSheet] = field(default_factory=dict)
     printed: tuple[Any, ...] = ()  # tables of a scorecard
     errors: Floats | None = None  # observed less estimate of each row, for a number
     weight: Floats | None = None  # row weights
@@ -179,10 +177,9 @@ def _judge(subject: Subject, X: Any, y: Any, asked: dict[str, Any], examples: in
     assert isinstance(found, Evaluation)
     own = {name: asked[name] for name in ("sample_weight", "pos_label")}
     predicted = predict_rows(scorer, X, y, beside=named_columns(X, asked["by"]), **own)
-    chosen = []
-    if examples > 0:
-        chosen = choose_examples(scorer, subject.evidence, X, predicted, found.pos_label, examples)
-    return _Judged(found, predicted, tuple(chosen))
+    most = max(examples, 0)
+    chosen = choose_examples(scorer, subject.evidence, X, predicted, found.pos_label, most)
+    return _Judged(found, predicted, chosen)
 
 
 def _scorer(subject: Subject, X: Any) -> Any:
@@ -217,8 +214,9 @@ def _tables_of_card(
 
 def _check(found: Any, subject: Subject, given: dict[str, Any]) -> Any:
     """Check that an evaluation has the same classes, and that no option asks for a new one."""
-    kind = NumberEvaluation if subject.estimates else Evaluation
-    if not isinstance(found, SurvivalEvaluation if _is_of_times(subject) else kind):
+    kind: Any = NumberEvaluation if subject.estimates else Evaluation
+    kind = SurvivalEvaluation if subject.evidence.form == "hazard" else kind
+    if not isinstance(found, kind):
         raise ValueError(f"evaluation must be what evaluate returns, got {type(found).__name__}")
     both = [name for name, value in given.items() if value is not None]
     if both:
@@ -231,10 +229,6 @@ def _check(found: Any, subject: Subject, given: dict[str, Any]) -> Any:
             f"the evaluation has the classes {[*found.classes]}, but the model has {classes}"
         )
     return found
-
-
-def _is_of_times(subject: Subject) -> bool:
-    return subject.evidence.form == "hazard"
 
 
 def _page(subject: Subject, judged: _Judged, title: str | None) -> str:
@@ -263,24 +257,20 @@ def _page(subject: Subject, judged: _Judged, title: str | None) -> str:
     )
 
 
-def _tell_profit(tables: Sequence[Any]) -> list[str]:
-    """The sentence of the most profitable cut-off, where a scorecard's tables have one."""
-    return [tables[0].best.words] if tables and tables[0].best is not None else []
-
-
 def _of_classes(subject: Subject, found: Evaluation, judged: _Judged) -> dict[str, Any]:
     """The parts of a page for probabilities."""
+    profits = [bands.best.words for bands in judged.printed[:1] if bands.best is not None]
     return {
         "heading": _title(subject, found),
         "lead": lead(subject, found),
         "measures": key_measures(found),
-        "findings": (*_tell_profit(judged.printed), *found.findings),
+        "findings": (*profits, *found.findings),
         "means": _means(subject),
-        "unit": "Weights in nats, not times 100.",
+        "unit": "Weights are natural logarithms, not times 100.",
         "quality": quality(found, judged.predicted),
         "thresholds": thresholds(found),
         "groups": groups(found),
-        "examples": [_case(subject, example) for example in judged.examples],
+        "examples": [_case(subject, *one) for one in judged.examples.items()],
     }
 
 
@@ -305,22 +295,16 @@ def _of_number(subject: Subject, found: NumberEvaluation, judged: _Judged) -> di
 def _title(subject: Subject, found: Evaluation) -> str:
     if subject.of is not None and any(subject.evidence.outcomes):
         return subject.evidence.probability_of(subject.of)
-    told = evaluation_page(found).title
-    return told.replace(found.model, subject.name, 1)
+    return found.view().title.replace(found.model, subject.name, 1)
 
 
-def _print_tables(subject: Subject, more: tuple[Any, ...]) -> list[Section]:
+def _print_tables(subject: Subject, more: tuple[Any, ...]) -> list[Grid]:
     """The tables of a scorecard: points of levels, cut-offs, gains and approval by group."""
     if subject.card is None:
         return []
     views = [view_card(subject.card, subject.evidence)]
     views += [name_table(part, subject.evidence).view() for part in more]
-    found = []
-    for view in views:
-        head, rows = view.grids[0].without_bars()
-        texts = view.grids[0].n_names
-        found.append(Section(view.title, head, tuple(rows), view.notes, texts))
-    return found
+    return [replace(v.grids[0].bare, title=v.title, notes=v.notes) for v in views]
 
 
 MEAN = ", less the mean of all classes"
@@ -336,7 +320,7 @@ def _means(subject: Subject) -> str:
     return (
         f"Weights of evidence {means}, times 100. Tables are in the order of importance: the mean "
         "absolute weight over the training rows, each weight taken from the table's mean. Added "
-        "loss is roughly the rise of the log loss without the table, in nats a row. IV is the "
+        "loss is roughly the rise of the log loss without the table, in bits a row. IV is the "
         "information value of the counts of the feature alone. " + name_ends(subject.evidence)
     )
 
@@ -357,8 +341,8 @@ def _provenance(subject: Subject) -> list[tuple[str, str]]:
     return [("Model", subject.name), *lines, *told, *edits]
 
 
-def _case(subject: Subject, example: Example) -> dict[str, Any]:
+def _case(subject: Subject, title: str, sheet: BalanceSheet) -> dict[str, Any]:
     """One case: evidence for, evidence against, and the probability."""
-    sheet = spell_sheet(example.sheet, subject.evidence)
+    sheet = spell_sheet(sheet, subject.evidence)
     parts = {"sides": sides_of(sheet), "foot": summary_lines(sheet), "notes": notes_of(sheet)}
-    return {"title": example.title, **parts}
+    return {"title": title, **parts}

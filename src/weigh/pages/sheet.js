@@ -1,47 +1,5 @@
 // The balance sheet on the page. Names and levels are inserted as text, never as markup.
 
-// Helpers for elements and for the formatting of numbers.
-const words = (() => {
-  const byId = (id) => document.getElementById(id);
-
-  function make(tag, properties = {}, ...children) {
-    const element = Object.assign(document.createElement(tag), properties);
-    element.append(...children);
-    return element;
-  }
-
-  // Rounds to the nearest whole number, halves to the even one.
-  function whole(x) {
-    const near = Math.abs(x % 1) === 0.5 ? 2 * Math.round(x / 2) : Math.round(x);
-    return near + 0;
-  }
-
-  const signed = (whole) => (whole > 0 ? `+${whole}` : whole < 0 ? `−${-whole}` : "0");
-
-  function chance(p) {
-    if (p >= 0.005 && p <= 0.995) return p.toFixed(2);
-    if (Math.min(p, 1 - p) < 1e-6) return p < 0.5 ? "< 0.000001" : "> 0.999999";
-    return p < 0.5 ? p.toPrecision(1) : p.toFixed(-Math.floor(Math.log10(1 - p)));
-  }
-
-  const percent = (p) => `${Number((100 * p).toPrecision(4))}%`;
-
-  const DECIMAL = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i; // Number() would read 0x10 as 16
-
-  // 24,643.5 and 24 643.5 are grouped, as the page writes numbers; 41,5 has a decimal comma.
-  function readNumber(text) {
-    const plain = text.trim().replace("−", "-").replace(/(?<=\d)\s(?=\d{3}(?!\d))/g, "");
-    const grouped = /^[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?$/.test(plain);
-    const whole = grouped ? plain.replaceAll(",", "") : plain;
-    const dotted = /^[^.,]*,[^.,]*$/.test(whole) ? whole.replace(",", ".") : whole;
-    if (dotted === "") return null;
-    const value = DECIMAL.test(dotted) ? Number(dotted) : NaN;
-    return Number.isFinite(value) ? value : NaN;
-  }
-
-  return { byId, make, whole, signed, chance, percent, readNumber };
-})();
-
 // The parts that the sheets of classes and of numbers share.
 const parts = (() => {
   const { byId, make } = words;
@@ -75,10 +33,10 @@ const parts = (() => {
   }
 
   // Notes on features without a weight: those whose answer is not known, and the others.
-  function noteSilent({ items }, unknownName, restName) {
-    const silent = items.filter((item) => item.weight === 0);
-    const unknown = silent.filter((item) => item.unknown).map((item) => item.title);
-    const rest = silent.filter((item) => !item.unknown);
+  function noteWeightless({ items }, unknownName, restName) {
+    const weightless = items.filter((item) => item.weight === 0);
+    const unknown = weightless.filter((item) => item.unknown).map((item) => item.title);
+    const rest = weightless.filter((item) => !item.unknown);
     const n = unknown.length === LISTED + 1 ? unknown.length : LISTED; // "and 1 more" is no shorter
     const others = unknown.length > n ? ` and ${unknown.length - n} more` : "";
     const told = [];
@@ -87,13 +45,13 @@ const parts = (() => {
     return told;
   }
 
-  return { phrase, showSide, showFoot, noteSilent };
+  return { phrase, showSide, showFoot, noteWeightless };
 })();
 
 // Shows the sheets of a model.
 function sheetView(model) {
   const { byId, make, whole, signed, chance, percent } = words;
-  const { phrase, showSide, noteSilent } = parts;
+  const { phrase, showSide, noteWeightless } = parts;
   const classes = model.classTexts;
   const two = classes.length === 2;
   // The unit of weights: times 100, or the points of a scorecard, which add base points.
@@ -110,18 +68,19 @@ function sheetView(model) {
 
   function showProbability(sheet) {
     const rival = sheet.against >= 0 && !two;
-    byId("of-what").textContent = rival ? `Probability of ${questionOf(sheet)}` : model.asks[sheet.of];
+    const asked = rival ? `Probability of ${questionOf(sheet)}` : model.asks[sheet.of];
+    const told = chance(sheet.probability);
+    byId("of-what").textContent = points ? "Score" : asked;
     showDecision(sheet);
-    byId("probability").textContent = chance(sheet.probability);
+    byId("probability").textContent = points ? readTotal(sheet.total) : told;
     byId("gauge").setAttribute("width", 100 * sheet.probability);
     const reach = byId("reach");
     const [low, high] = sheet.interval ?? [0, 0];
     reach.setAttribute("x", 100 * low);
     reach.setAttribute("width", 100 * (high - low));
-    const told = `${percent(model.coverage)} interval ${chance(low)} to ${chance(high)}`;
-    const score = points ? `Score ${readTotal(sheet.total)}` : "";
-    byId("interval").textContent = sheet.interval ? told : score;
-    byId("bar-name").textContent = `${chance(sheet.probability)} out of 1`;
+    const interval = `${percent(model.coverage)} interval ${chance(low)} to ${chance(high)}`;
+    byId("interval").textContent = points ? `${asked} ${told}` : sheet.interval ? interval : "";
+    byId("bar-name").textContent = `${told} out of 1`;
     if (!two) showClasses(sheet);
   }
 
@@ -249,19 +208,19 @@ function sheetView(model) {
   }
 
   function recalibrated(sheet) {
-    const worth = sheet.recalibration;
-    if (!worth) return [];
+    const step = sheet.recalibration;
+    if (!step) return [];
     const name = sheet.attenuation ? "Total before recalibration" : "Prior and weights";
     const rows = [
-      [name, hundredths(worth.before)],
-      [`Recalibrated (${model.method})`, hundredths(worth.after)],
+      [name, hundredths(step.before)],
+      [`Recalibrated (${model.method})`, hundredths(step.after)],
     ];
-    return worth.shift ? [...rows, ["Change of the base rate", hundredths(worth.shift)]] : rows;
+    return step.shift ? [...rows, ["Change of the base rate", hundredths(step.shift)]] : rows;
   }
 
   function notes(sheet) {
     const what = points ? "points" : "weight";
-    const told = noteSilent(sheet, `Not known (no ${what})`, `No ${what}`);
+    const told = noteWeightless(sheet, `Not known (no ${what})`, `No ${what}`);
     if (!points)
       told.push("Weights are times 100; positive ones favour the class, negative ones oppose it.");
     const lines = [1, -1].flatMap((sign) => folded(sheet.items.filter((i) => sign * i.weight > 0)));
@@ -283,7 +242,7 @@ function sheetView(model) {
       const part = model.link === "ovr" ? "1/(1 + exp(-total))" : "exp(total)";
       told.push(`The probability is ${part} over the sum of ${part} of all classes.`);
     }
-    const more = model.covariance && sheet.items.some((item) => item.lacks) ? model.silent : "";
+    const more = model.covariance && sheet.items.some((item) => item.leftOut) ? model.atRandom : "";
     if (sheet.interval) told.push(`The interval assumes ${model.assumes}${more}${model.caveat}.`);
     else if (model.covariance) {
       told.push("No interval: a value never seen in training could weigh anything.");

@@ -13,9 +13,9 @@ from weigh.evaluation.show import bounded, number
 from weigh.evidence import Evidence, FeatureTable, find_reversed
 from weigh.evidence.units import Words, words_of
 from weigh.frames import canonical
-from weigh.layout import count_of
+from weigh.layout import count_of, shorten
 from weigh.metrics.numbers import Bounded
-from weigh.pages.model import Subject
+from weigh.pages.model import Subject, spell_added_loss, spell_levels
 from weigh.scorecard.impact import Impact
 
 MOST = 12
@@ -134,12 +134,11 @@ def _importance(subject: Subject, words: Words) -> str:
 
 
 def _rank(subject: Subject, table: FeatureTable, most: float) -> dict[str, Any]:
-    lost = table.added_loss
     return {
         "name": table.shown,
         "importance": words_of(subject.evidence).error(table.importance),
         "share": round(100 * table.importance / most, 1),
-        "lost": "" if lost is None else f"{lost:.4f}",
+        "lost": spell_added_loss(table),
         "ends": _ends(subject, table),
     }
 
@@ -150,14 +149,11 @@ def _ends(subject: Subject, table: FeatureTable) -> list[str]:
     if (subject.of is None and not subject.estimates) or len(places) < 2:
         return []
     column = (subject.of or 0) if table.by_class.shape[1] > 1 else 0
-    weights, texts = table.by_class[:, column], subject.levels(table.feature)
+    weights, texts = table.by_class[:, column], spell_levels(table.feature)
     order = places[np.argsort(weights[places], kind="stable")]
     read = words_of(subject.evidence).weight
-    return [f"{_cut(texts[i])}: {read(weights[i])}" for i in (int(order[0]), int(order[-1]))]
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    ends = (int(order[0]), int(order[-1]))
+    return [f"{shorten(texts[i], LONGEST)}: {read(weights[i])}" for i in ends]
 
 
 FEW = 30

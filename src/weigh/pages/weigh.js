@@ -127,7 +127,7 @@ const weigh = (() => {
     const asked = given.every((answer) => answer !== undefined);
     const unknown = asked && given.includes(null);
     const skips = unknown || table.uses.some((part, i) => part.skip && given[i] === MISSING);
-    const lacks = unknown || given.includes(MISSING);
+    const blank = unknown || given.includes(MISSING);
     const places = asked ? table.uses.map((part, i) => place(part, given[i])) : [-1];
     const at = table.place && asked ? (table.place.get(places.join(",")) ?? -1) : places[0];
     const quote = table.quoted && at >= 0 ? '"' : "";
@@ -144,8 +144,8 @@ const weigh = (() => {
       relation: asked ? relation(table, at) : "=",
       level: at,
       at: at < 0 ? -1 : table.start + at,
-      known: at >= 0 || !asked || lacks,
-      lacks: at < 0 && asked && lacks && !table.uses.some((part) => part.skip),
+      known: at >= 0 || !asked || blank,
+      leftOut: at < 0 && asked && blank && !table.uses.some((part) => part.skip),
       answered: asked && !skips,
       unknown,
       note: at < 0 ? nothing : table.unseen.has(at) ? UNSEEN : table.note,
@@ -182,9 +182,9 @@ const weigh = (() => {
   function change(model, rate) {
     const same = { prior: model.prior, shift: 0, after: 0, variances: model.priorVariances };
     const rule = model.attenuation;
-    const worth = model.curve;
+    const { curve } = model;
     if (rule) same.shift = rule.shift;
-    if (worth) same.after = worth.shift;
+    if (curve) same.after = curve.shift;
     if (!rate) return same;
     const logs = rate.map((p, c) => Math.log(p) - Math.log(model.rates[c]));
     const mean = sum(logs) / logs.length;
@@ -194,7 +194,7 @@ const weigh = (() => {
         : model.prior.length === 1
           ? [logs[1] - logs[0]]
           : logs.map((x) => x - mean);
-    if (worth) return { ...same, after: worth.shift + move[0] };
+    if (curve) return { ...same, after: curve.shift + move[0] };
     const variances = model.knownRate ? model.classes.map(() => 0) : null;
     if (rule && !rule.shares) return { ...same, shift: rule.shift.map((x, k) => x + move[k]), variances };
     return { ...same, prior: model.prior.map((x, k) => x + move[k]), variances };
@@ -219,7 +219,7 @@ const weigh = (() => {
   }
 
   // Recalibrates a total by the first piece of the curve that contains it.
-  function curve({ pieces, steps }, total) {
+  function recalibrate({ pieces, steps }, total) {
     const piece = pieces.find(([upper]) => upper === null || total <= upper);
     const [, start, a, b, c, e] = piece;
     const d = total - start;
@@ -333,8 +333,8 @@ const weigh = (() => {
     const n = observed(model, lines);
     const start = change(model, rate);
     const raw = rawTotals(model, lines, start, n);
-    const worth = model.curve;
-    const totals = worth ? [curve(worth, raw[0]) + start.after] : raw;
+    const { curve } = model;
+    const totals = curve ? [recalibrate(curve, raw[0]) + start.after] : raw;
     const p = probabilities(totals, model.link);
     const two = model.classes.length === 2;
     const a = of ?? (two ? model.of : totals.indexOf(Math.max(...totals)));
@@ -344,8 +344,8 @@ const weigh = (() => {
     const prior = dot(sign, start.prior);
     const odds = logOdds(totals, a, b, model.link);
     const error = errorOf(model, lines, start, totals, n, a, b);
-    const worthOf = (x) => (worth ? sign[0] * (curve(worth, sign[0] * x) + start.after) : x);
-    const middle = worth ? sign[0] * raw[0] : odds;
+    const mapped = (x) => (curve ? sign[0] * (recalibrate(curve, sign[0] * x) + start.after) : x);
+    const middle = curve ? sign[0] * raw[0] : odds;
     return {
       of: a,
       against: b,
@@ -359,15 +359,15 @@ const weigh = (() => {
       interval:
         error === null
           ? null
-          : [-error, error].map((e) => expit(worthOf(middle + model.reach * e))),
+          : [-error, error].map((e) => expit(mapped(middle + model.reach * e))),
       attenuation: model.attenuation && {
         n,
         exponent: exponent(model.attenuation, n),
         shift: dot(sign, start.shift),
       },
-      recalibration: worth && {
+      recalibration: curve && {
         before: sign[0] * raw[0],
-        after: sign[0] * curve(worth, raw[0]),
+        after: sign[0] * recalibrate(curve, raw[0]),
         shift: sign[0] * start.after,
       },
     };

@@ -11,7 +11,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
 from weigh.bins import Feature
 from weigh.evidence import FeatureTable, hundredths
@@ -19,9 +18,9 @@ from weigh.evidence.show import stands_alone
 from weigh.evidence.units import Words, words_of
 from weigh.frames import Floats
 from weigh.layout import render
-from weigh.pages.model import Subject, spell_levels
+from weigh.pages.model import Subject, spell_added_loss, spell_levels
 from weigh.shapes import NumberAxis
-from weigh.sheet import COVERAGE
+from weigh.sheet import COVERAGE, REACH
 
 WIDTH, HEIGHT, LEFT, BOTTOM, EDGE = 360, 150, 40, 22, 8
 TICKS = 5
@@ -176,25 +175,6 @@ class Layout:
         return (self.of or 0) if by_class.shape[-1] > 1 else 0
 
 
-@dataclass(frozen=True)
-class Bar:
-    """A bar from the middle, with its interval as a line; the numbers are in the next columns."""
-
-    look: str
-    start: float
-    width: str
-    reach: tuple[float, float] | None
-
-
-@dataclass(frozen=True)
-class Line:
-    """A level: rows, weights, and the bar of one class."""
-
-    label: str
-    cells: list[str]
-    bar: Bar | None = None
-
-
 def weight_cards(subject: Subject) -> Any:
     """Every table, the most important first."""
     layout, prior = Layout.read(subject), subject.evidence.prior_row
@@ -223,7 +203,7 @@ def _card(layout: Layout, table: FeatureTable, name: str) -> dict[str, Any]:
     ordered = _intervals(table) if _intervals(table) > FEW else 0
     n = len(table.levels)
     shown, every = _shown(table, ordered, FEW), _shown(table, 0, MOST)
-    lost = "" if table.added_loss is None else f", added loss {table.added_loss:.4f}"
+    lost = f", added loss {loss}" if (loss := spell_added_loss(table)) else ""
     iv = f", IV {table.information_value:.2f}" if table.counts.shape[1] > 1 else ""
     return {
         "name": table.shown,
@@ -251,7 +231,7 @@ def _shown(table: FeatureTable, start: int, most: int) -> list[int]:
     return kept
 
 
-def _lines(layout: Layout, table: FeatureTable, shown: list[int]) -> list[Line]:
+def _lines(layout: Layout, table: FeatureTable, shown: list[int]) -> list[dict[str, Any]]:
     labels, errors = spell_levels(table.feature), _errors(layout, table)
     rows = [f"{total:,.6g}" for total in table.counts.sum(axis=1)]
     return [_line(layout, labels[i], rows[i], table.by_class[i], errors[i]) for i in shown]
@@ -265,19 +245,21 @@ def _errors(layout: Layout, table: FeatureTable) -> Floats:
 
 
 def _reach(error: Floats | float) -> Floats:
-    return np.asarray(float(ndtri((1 + COVERAGE) / 2)) * error)
+    return np.asarray(REACH * error)
 
 
-def _line(layout: Layout, text: str, rows: str, by_class: Floats, error: float) -> Line:
-    """The cells beside a level."""
+def _line(layout: Layout, text: str, rows: str, by_class: Floats, error: float) -> dict[str, Any]:
+    """A level: rows, weights, and the bar of one class."""
     if layout.of is None:
-        return Line(text, [rows, *map(hundredths, by_class.tolist())])
+        cells = [rows, *map(hundredths, by_class.tolist())]
+        return {"label": text, "cells": cells, "bar": None}
     (weight,), reach = _own(layout, by_class), float(_reach(error))
     told = ""
     if np.isfinite(reach):
         told = f"{layout.words.weight(weight - reach)} to {layout.words.weight(weight + reach)}"
     shown = layout.words.weight(weight)
-    return Line(text, [rows, shown, told], _bar(weight, reach, layout.scale))
+    bar = _bar(weight, reach, layout.scale)
+    return {"label": text, "cells": [rows, shown, told], "bar": bar}
 
 
 def _charts(layout: Layout, table: FeatureTable, name: str, n: int) -> list[Any]:
@@ -310,10 +292,13 @@ def _steps(layout: Layout, table: FeatureTable, name: str, n: int, column: int) 
     return steps.draw(name, f"{table.shown}, {of}", f"For {of}:")
 
 
-def _bar(weight: float, reach: float, scale: float) -> Bar:
+def _bar(weight: float, reach: float, scale: float) -> dict[str, Any]:
+    """A bar from the middle, with its interval as a line; the numbers are in the next columns."""
+
     def at(x: float) -> float:
         return round(HALF + HALF * float(np.clip(x / scale, -1.0, 1.0)), 1)
 
     low, high = sorted((at(0.0), at(weight)))
     line = (at(weight - reach), at(weight + reach)) if np.isfinite(reach) else None
-    return Bar("for" if weight > 0 else "against", low, f"{high - low:.1f}", line)
+    look = "for" if weight > 0 else "against"
+    return {"look": look, "start": low, "width": f"{high - low:.1f}", "reach": line}

@@ -12,9 +12,13 @@ from typing import Any, Self
 
 import numpy as np
 
+from weigh import layout
 from weigh.bins import BRIEF, Cross, Feature, printable
+from weigh.errors import Extra
 from weigh.frames import Floats
 from weigh.sheet import Item
+
+pyplot = Extra("matplotlib.pyplot", "plots need matplotlib: pip install 'weigh[plot]'")
 
 OKABE_ITO = (  # distinguishable to colour-blind readers
     "#0072B2",
@@ -86,10 +90,6 @@ def new_axes(width: float, height: float) -> Any:
 
 def new_figure(width: float, height: float, n_columns: int = 1) -> tuple[Any, list[Any]]:
     """A new figure and its axes, side by side."""
-    try:
-        from matplotlib import pyplot
-    except ImportError:
-        raise ImportError("plots need matplotlib: pip install 'weigh[plot]'") from None
     figure, axes = pyplot.subplots(
         1, n_columns, figsize=(width, height), layout="constrained", squeeze=False
     )
@@ -128,8 +128,7 @@ def usual_weights(weights: Floats, share: Floats) -> Floats:
 
 def shorten(text: str, most: int = 48) -> str:
     """A name on one line, cut at the end to at most `most` characters."""
-    text = printable(text)
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    return layout.shorten(printable(text), most)
 
 
 def shorten_middle(text: str, most: int = 48) -> str:
@@ -262,8 +261,8 @@ def _make_room(ax: Any, wanted: float) -> None:
     if figure.get_layout_engine() is not None:
         return
     box, width = ax.get_position(), inches(ax)[0]
-    lacks = wanted - box.x0 * width / box.width
-    if lacks > 0:
-        share = min(lacks / width, PART) * box.width
+    short_by = wanted - box.x0 * width / box.width
+    if short_by > 0:
+        share = min(short_by / width, PART) * box.width
         ax.set_position((box.x0 + share, box.y0, box.width - share, box.height))
         ax.set_in_layout(True)

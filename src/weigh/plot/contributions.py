@@ -10,7 +10,7 @@ from weigh import engine
 from weigh.bins import Feature, printable
 from weigh.evidence import Evidence, FeatureTable, evidence_of, hundredths, with_labels
 from weigh.frames import Floats, Integers, Table
-from weigh.parameters import is_count
+from weigh.parameters import check_count
 from weigh.plot.axes import (
     NARROW,
     PART,
@@ -84,8 +84,7 @@ class ContributionsDisplay(Display):
         against: Any = None,
         labels: Any = None,
     ) -> None:
-        if not (is_count(n) and n >= 1):
-            raise ValueError(f"n must be a whole number of 1 or more, got {n!r}")
+        check_count("n", n)
         self.evidence = with_labels(evidence_of(evidence), labels)
         self.question = ask(self.evidence, pos_label, against)
         if len(self.question.signs) > 1:
@@ -118,7 +117,8 @@ class ContributionsDisplay(Display):
 
     def _draw(self, ax: Any) -> None:
         width, _ = inches(ax)
-        rows = _some(len(self.weights_))
+        n = len(self.weights_)  # an evenly spaced subset of the rows, or all if they are few
+        rows = np.unique(np.linspace(0, max(n - 1, 0), min(n, MOST_ROWS)).astype(np.intp))
         low, high = float(self.weights_.min()), float(self.weights_.max())
         margin = 0.03 * (high - low) + 0.5
         ax.axvline(0, color=TOTAL, linewidth=0.8, zorder=1)
@@ -141,11 +141,6 @@ class ContributionsDisplay(Display):
         about = f"Weight of evidence for {self.question.about}, times 100"
         key = f"One point for each row ({shown}{some}); light is a low number, dark a high one."
         return "\n".join(wrap(text, width) for text in (about, key, after(self.evidence)) if text)
-
-
-def _some(n_rows: int) -> Integers:
-    """Indices of an evenly spaced subset of the rows, or of all if they are few."""
-    return np.unique(np.linspace(0, max(n_rows - 1, 0), min(n_rows, MOST_ROWS)).astype(np.intp))
 
 
 def _spread(weights: Floats, low: float, high: float) -> Floats:
@@ -198,8 +193,8 @@ class BalanceSheetDisplay(Display):
     ) -> None:
         if not isinstance(sheet, BalanceSheet):
             raise TypeError(f"a waterfall draws a BalanceSheet, not {type(sheet).__name__}")
-        if not (max_items is None or (is_count(max_items) and max_items >= 0)):
-            raise ValueError(f"max_items must be a whole number of 0 or more, got {max_items!r}")
+        if max_items is not None:
+            check_count("max_items", max_items, 0)
         self.sheet, self.max_items = sheet, max_items
         if sheet.two_classes:
             find_class([sheet.pos_label, sheet.against], adverse, role="adverse")
@@ -255,18 +250,18 @@ class BalanceSheetDisplay(Display):
         rule = self.sheet.attenuation
         if rule is None:
             return []
-        worth = self.sheet.recalibration
-        change = (self.sheet.total if worth is None else worth.before) - rule.shift - rule.before
+        step = self.sheet.recalibration
+        change = (self.sheet.total if step is None else step.before) - rule.shift - rule.before
         bars = [(f"Exponent {rule.exponent:.3g}, {rule.n:g} {rule.unit}", change)]
         return [*bars, ("Change of the base rate", rule.shift)] if rule.shift else bars
 
     def _recalibration(self) -> list[tuple[str, float]]:
         """Bars of the recalibration, from the total before it to the final one."""
-        worth = self.sheet.recalibration
-        if worth is None:
+        step = self.sheet.recalibration
+        if step is None:
             return []
-        bars = [(f"Recalibration ({worth.method})", worth.after - worth.before)]
-        return [*bars, ("Change of the base rate", worth.shift)] if worth.shift else bars
+        bars = [(f"Recalibration ({step.method})", step.after - step.before)]
+        return [*bars, ("Change of the base rate", step.shift)] if step.shift else bars
 
     def _label(self, ax: Any, names: list[Name], ends: Any, weights: Any) -> None:
         total = 100 * self.sheet.total

@@ -206,7 +206,9 @@ class EvidenceDisplay(Display):
             band.set_axis_off()
         look = {"ha": "center", "va": "center", "fontsize": "small", "parse_math": False}
         foot.text(0.5, 0.5, words, **look)
-        grid = bands[1].subgridspec(*shape, **_gaps(figure))
+        alone = figure.get_layout_engine() is None  # then labels need space between panels
+        gaps = {"hspace": 0.6, "wspace": 0.6} if alone else {}
+        grid = bands[1].subgridspec(*shape, **gaps)
         return top, [figure.add_subplot(grid[i]) for i in range(len(self.panels_))]
 
     def _draw_panels(self, rooms: list[Room]) -> None:
@@ -259,8 +261,3 @@ def _columns(n_panels: int) -> int:
 def _levels_in(height: float) -> int:
     """The number of levels that fit below each other, with a line that counts the others."""
     return min(max(int(height / LABEL) - 1, 5), MOST_LEVELS)
-
-
-def _gaps(figure: Any) -> dict[str, float]:
-    """Space for labels between panels, for figures without a layout engine."""
-    return {"hspace": 0.6, "wspace": 0.6} if figure.get_layout_engine() is None else {}

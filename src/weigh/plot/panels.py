@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -148,9 +148,10 @@ def draw_steps(ax: Any, panel: Panel, limits: tuple[float, float], room: Room) -
     ax.axhline(0, color=TOTAL, linewidth=0.8, zorder=1)
     for k, colour in enumerate(OKABE_ITO[: panel.weights.shape[1]]):
         weights = np.clip(panel.weights[:, k], *limits)
-        half = None if panel.half is None else panel.half[:, k]
-        _draw_band(ax, ends, weights[:n], None if half is None else half[:n], limits, colour)
-        _draw_points(ax, beside, weights[n:], None if half is None else half[n:], limits, colour)
+        half = 0 * weights if panel.half is None else np.nan_to_num(panel.half[:, k])
+        below, above = (np.clip(weights + s * half, *limits) for s in (-1, 1))
+        _draw_band(ax, ends, weights[:n], (below[:n], above[:n]), colour)
+        _draw_points(ax, beside, weights[n:], (below[n:], above[n:]), colour)
         _state_beyond(ax, panel.weights[:n, k], ends, limits, colour)
     low, high = limits
     ax.set_ylim(low - FOOT / (1 - FOOT) * (high - low), high)
@@ -170,26 +171,23 @@ def _beside(panel: Panel, width: float) -> tuple[Floats, bool]:
     return places, turned
 
 
-def _draw_band(
-    ax: Any, ends: Floats, weights: Floats, half: Floats | None, limits: Any, colour: str
-) -> None:
+Interval: TypeAlias = tuple[Floats, Floats]
+"""The lower and upper limits of weights."""
+
+
+def _draw_band(ax: Any, ends: Floats, weights: Floats, interval: Interval, colour: str) -> None:
     across = np.repeat(ends, 2)[1:-1]
-    if half is not None:
-        reach = np.nan_to_num(half)
-        low, high = (np.repeat(np.clip(weights + s * reach, *limits), 2) for s in (-1, 1))
+    low, high = (np.repeat(limits, 2) for limits in interval)
+    if (low < high).any():
         ax.fill_between(across, low, high, color=colour, alpha=0.2, linewidth=0, zorder=2)
     ax.plot(across, np.repeat(weights, 2), color=colour, linewidth=1.4, zorder=3)
 
 
-def _draw_points(
-    ax: Any, places: Floats, weights: Floats, half: Floats | None, limits: Any, colour: str
-) -> None:
+def _draw_points(ax: Any, places: Floats, weights: Floats, interval: Interval, colour: str) -> None:
     if not len(places):
         return
-    if half is not None:
-        reach = np.nan_to_num(half)
-        low, high = (np.clip(weights + s * reach, *limits) for s in (-1, 1))
-        ax.vlines(places, low, high, colors=colour, linewidth=1.4, zorder=3)
+    if (interval[0] < interval[1]).any():
+        ax.vlines(places, *interval, colors=colour, linewidth=1.4, zorder=3)
     ax.scatter(places, weights, c=colour, s=18, zorder=4)
 
 

@@ -13,8 +13,22 @@ from weigh.sheet import find_class
 class _PathDisplay(Display):
     """A figure of the record that a search leaves on its model."""
 
+    RECORD: str
+    WANTED: str
+    """The attribute of the model that holds the record, and how to fit a model that has one."""
+
     def __init__(self, path: Any) -> None:
         self.path = path
+
+    @classmethod
+    def from_estimator(cls, model: Any, *, pos_label: Any = None, ax: Any = None) -> Self:
+        """Draw the search of a fitted model; `pos_label` chooses one of more than two classes."""
+        record = getattr(model, cls.RECORD, None)
+        if record is None:
+            raise ValueError(f"the model has no {cls.WANTED}")
+        if isinstance(record, list):
+            record = record[find_class(model.classes_.tolist(), pos_label)]
+        return cls(record).plot(ax=ax)
 
 
 class NormPathDisplay(_PathDisplay):
@@ -26,11 +40,8 @@ class NormPathDisplay(_PathDisplay):
         `norm_path_` of an `AdjustedNB` (an element of it for more than two classes).
     """
 
-    @classmethod
-    def from_estimator(cls, model: Any, *, pos_label: Any = None, ax: Any = None) -> Self:
-        """Draw the search of a fitted `AdjustedNB(norm="cv")`; `pos_label` chooses a class."""
-        wanted = "path of norms: fit it with norm='cv' (a saved model keeps the norm alone)"
-        return cls(_record(model, "norm_path_", wanted, pos_label)).plot(ax=ax)
+    RECORD = "norm_path_"
+    WANTED = "path of norms: fit it with norm='cv' (a saved model keeps the norm alone)"
 
     def _draw(self, ax: Any) -> None:
         norms, losses = self.path.norms, self.path.losses
@@ -56,11 +67,8 @@ class SearchPathDisplay(_PathDisplay):
         `history_` of a `WeightedNB`.
     """
 
-    @classmethod
-    def from_estimator(cls, model: Any, *, ax: Any = None) -> Self:
-        """Draw the search of a fitted `WeightedNB`."""
-        wanted = "history of a search: fit a WeightedNB (a saved model keeps the weights alone)"
-        return cls(_record(model, "history_", wanted)).plot(ax=ax)
+    RECORD = "history_"
+    WANTED = "history of a search: fit a WeightedNB (a saved model keeps the weights alone)"
 
     def _draw(self, ax: Any) -> None:
         auc = self.path.auc
@@ -106,7 +114,7 @@ class SearchPathDisplay(_PathDisplay):
         ]
 
 
-class RoundsDisplay(Display):
+class RoundsDisplay(_PathDisplay):
     """Boosting by round: the error eps, and the losses of the model so far.
 
     Parameters
@@ -122,17 +130,15 @@ class RoundsDisplay(Display):
         The figure of that axes.
     """
 
+    RECORD = "rounds_"
+    WANTED = "record of rounds: fit a BoostedNB (a saved model keeps what they came to alone)"
+
     def __init__(self, rounds: Any) -> None:
+        super().__init__(rounds)
         self.rounds = rounds
 
-    @classmethod
-    def from_estimator(cls, model: Any, *, pos_label: Any = None, ax: Any = None) -> Self:
-        """Draw the rounds of a fitted `BoostedNB`; `pos_label` chooses one of many classes."""
-        wanted = "record of rounds: fit a BoostedNB (a saved model keeps what they came to alone)"
-        return cls(_record(model, "rounds_", wanted, pos_label)).plot(ax=ax)
-
     def _draw(self, ax: Any) -> None:
-        rounds, right = self.rounds, ax.twinx()
+        rounds, right = self.path, ax.twinx()
         places = np.arange(1, len(rounds) + 1)
         look = {"marker": "o", "markersize": 4}
         (eps,) = right.plot(places, rounds.errors, "s-", color=TOTAL, ms=4, label="error eps")
@@ -161,14 +167,11 @@ class AttenuationPathDisplay(_PathDisplay):
         `attenuation_path_` of a `PerplexedNB`.
     """
 
-    @classmethod
-    def from_estimator(cls, model: Any, *, ax: Any = None) -> Self:
-        """Draw the search of a fitted `PerplexedNB` that chose its k."""
-        wanted = (
-            "path of k: fit a PerplexedNB with attenuation='likelihood', 'calibrated' or 'flat' "
-            "(a saved model keeps the k alone)"
-        )
-        return cls(_record(model, "attenuation_path_", wanted)).plot(ax=ax)
+    RECORD = "attenuation_path_"
+    WANTED = (
+        "path of k: fit a PerplexedNB with attenuation='likelihood', 'calibrated' or 'flat' "
+        "(a saved model keeps the k alone)"
+    )
 
     def _draw(self, ax: Any) -> None:
         k, label = self.path.k, CRITERIA[self.path.by]
@@ -187,13 +190,3 @@ CRITERIA = {
     "calibrated": "RMSE of held-out rows' reliability",
     "likelihood": "loss of held-out rows, bits",
 }
-
-
-def _record(model: Any, name: str, wanted: str, pos_label: Any = None) -> Any:
-    """A record that the model made during fitting; with many classes, that of one class."""
-    record = getattr(model, name, None)
-    if record is None:
-        raise ValueError(f"the model has no {wanted}")
-    if not isinstance(record, list):
-        return record
-    return record[find_class(model.classes_.tolist(), pos_label)]

@@ -7,15 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
 from weigh.bins import Cross, Feature, Interval, printable
 from weigh.evidence import Evidence, FeatureTable, rule
 from weigh.frames import Floats, Integers
-from weigh.parameters import is_count
+from weigh.parameters import check_count
 from weigh.plot.axes import AGAINST, ALLOWED, FOR, OKABE_ITO, brief_labels, usual_weights
 from weigh.shapes import NumberAxis
-from weigh.sheet import COVERAGE, difference, find_class
+from weigh.sheet import REACH, choose_classes, difference, find_class
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,9 +58,7 @@ def ask(evidence: Evidence, pos_label: Any = None, against: Any = None) -> Quest
         _check_rival(evidence, pos_label)
     if not two and pos_label is None:
         return _ask_each(evidence)
-    a = find_class(classes, pos_label, (1 - b if b >= 0 else 1) if two else 0)
-    if a == b:
-        raise ValueError(f"pos_label and against are both {classes[a]!r}; name two classes")
+    a, b = choose_classes(classes, pos_label, against)
     names = evidence.class_names
     about = names[a]
     if b >= 0 and not two:
@@ -127,8 +124,7 @@ def choose(
         named = tuple(_find(evidence, name) for name in names)
         others = tuple(table for table in evidence if table.name not in names)
         return Choice(named, others, by_name=True)
-    if not (is_count(most) and most >= 1):
-        raise ValueError(f"{name} must be a whole number of 1 or more, got {most!r}")
+    check_count(name, most)
     if not len(evidence):
         raise ValueError("the model has no feature to draw")
     tables = [*evidence]
@@ -151,15 +147,14 @@ def _find(evidence: Evidence, name: str) -> FeatureTable:
 def after(evidence: Evidence) -> str:
     """How the sum of a row's weights is adjusted, in words; empty if it is not."""
     curve = evidence.recalibration
-    worth = "" if curve is None else f"The total is then recalibrated ({curve.method})."
-    return " ".join(filter(None, (rule(evidence), worth)))
+    recalibrated = "" if curve is None else f"The total is then recalibrated ({curve.method})."
+    return " ".join(filter(None, (rule(evidence), recalibrated)))
 
 
 MOST_LEVELS = 30
 LETTER, LABEL = 0.072, 0.16
 """Inches: the width of a small letter, and the height of a label with its spacing."""
 
-REACH = float(ndtri((1 + COVERAGE) / 2))
 ORDERS = ("weight", "own")
 
 
@@ -230,7 +225,12 @@ def panel_of(
     kept, axis = _kept(table, rank, len(question.signs), most), None
     if isinstance(feature, Feature) and feature.cuts:
         axis = NumberAxis.of(feature.cuts)
-    elif order == "weight" and weights.shape[1] == 1 and _may_sort(feature):
+    elif (
+        order == "weight"
+        and weights.shape[1] == 1
+        and isinstance(feature, Feature)
+        and not feature.ordered
+    ):  # ordered categories and pairs keep their order
         kept = kept[np.argsort(-weights[kept, 0], kind="stable")]
     errors = question.errors(table)
     known = errors is not None and bool(np.isfinite(errors[kept]).any())
@@ -246,11 +246,6 @@ def panel_of(
         cross=feature if isinstance(feature, Cross) else None,
         places=kept,
     )
-
-
-def _may_sort(feature: Feature | Cross) -> bool:
-    """Whether levels may be sorted by weight: ordered categories and pairs keep their order."""
-    return isinstance(feature, Feature) and not feature.ordered
 
 
 def _kept(table: FeatureTable, rank: Floats, n_lines: int, most: int) -> Integers:

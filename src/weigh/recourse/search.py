@@ -13,7 +13,7 @@ from weigh.bins import Feature, label
 from weigh.errors import Parameter, ParameterError
 from weigh.formula import Input
 from weigh.frames import NOT_KNOWN, Floats, Value, canonical, did_you_mean, match, read
-from weigh.parameters import is_count, is_number
+from weigh.parameters import check_count, is_number
 from weigh.recourse.changes import Case, Lever, Levers, Options
 
 DIRECTIONS = ("any", "up", "down")
@@ -73,8 +73,7 @@ def levers(
     """
     case = Case.read(model, row, pos_label, cut_off)
     for name, value in (("n", n), ("most", most)):
-        if not (is_count(value) and value >= 1):
-            raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")
+        check_count(name, value)
     options = read_options(case, may_change, costs or {})
     if case.crossed:
         return case.result(())
@@ -173,15 +172,12 @@ def _list_values(source: Input, before: Value) -> list[Value]:
         if now is not None and low < now <= high:
             continue
         below = now is None or now > high
-        inside = float(high) if below and np.isfinite(high) else _just_above(low, whole)
-        value = float(floor(inside)) if whole else inside
+        above = floor(low) + 1 if whole and np.isfinite(low) else np.nextafter(low, np.inf)
+        inside = high if below and np.isfinite(high) else above
+        value = float(floor(inside) if whole else inside)
         if low < value <= high and value not in source.values:
             found.append(value)
     return found
-
-
-def _just_above(low: float, whole: bool) -> float:
-    return float(floor(low) + 1) if whole else float(np.nextafter(low, np.inf))
 
 
 def _one_way(source: Input, values: list[Value], before: Value, rule: str) -> list[Value]:

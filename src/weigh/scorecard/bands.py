@@ -14,7 +14,7 @@ import numpy as np
 from weigh.bins import label
 from weigh.frames import Floats, Sample, Value, build, canonical, key
 from weigh.layout import Grid, Shown, View
-from weigh.parameters import is_count, is_number
+from weigh.parameters import check_count, is_number
 
 if TYPE_CHECKING:
     from weigh.scorecard.card import Scorecard
@@ -273,8 +273,7 @@ def _odds(odds: float) -> str:
 
 def band_rows(card: Scorecard, sample: Sample, n_bands: int, profit: Any = None) -> Bands:
     """The bands of labelled rows, scored by a card."""
-    if not (is_count(n_bands) and n_bands >= 1):
-        raise ValueError(f"n_bands must be a whole number of at least 1, got {n_bands!r}")
+    check_count("n_bands", n_bands)
     if sample.class_counts.min() <= 0:
         raise ValueError(f"y must hold both classes, {card.classes_.tolist()}")
     adverse = sample.classes.tolist().index(card.adverse)  # a sample sorts its classes

@@ -12,7 +12,7 @@ from weigh.bins import Binning, Feature, Rule, close_left
 from weigh.errors import warn_caller
 from weigh.evidence import Evidence, FeatureTable, join_intervals
 from weigh.frames import Floats, Value
-from weigh.parameters import is_count
+from weigh.parameters import check_count
 from weigh.shapes import segment
 from weigh.sheet import find_class
 
@@ -120,8 +120,7 @@ def fit_card(
     >>> card.pos_label, len(card.points["Class"])
     ('Yes', 4)
     """
-    if not (is_count(levels) and levels >= 3):
-        raise ValueError(f"levels must be a whole number of at least 3, got {levels!r}")
+    check_count("levels", levels, 3)
     if closed not in ("right", "left"):
         raise ValueError(f"closed must be 'right' or 'left', got {closed!r}")
     options = {"categorical_features": categorical_features, "special_values": special_values}

@@ -20,7 +20,7 @@ from weigh.predicting import StoredTable
 from weigh.scorecard.bands import Scores
 from weigh.scorecard.points import Rounding, Scale
 from weigh.sheet import BalanceSheet
-from weigh.store import INCOMPLETE, SCORECARD, read_json
+from weigh.store import SCORECARD, build_whole, read_json
 from weigh.store.evidence import evidence_from_dict, evidence_to_dict
 from weigh.store.plain import check, numbers
 
@@ -252,6 +252,10 @@ OPTIONAL = ("level_texts", "base", "woe")  # which files did not have from the f
 
 def to_json(card: Scorecard) -> str:
     """The text of a card's file."""
+    rounding = card.rounding and {  # of rows that are all alike, the rank correlation is NaN
+        name: None if value is None or np.isnan(value) else value
+        for name, value in vars(card.rounding).items()
+    }
     data = {
         "format": FORMAT,
         "version": VERSION,
@@ -263,7 +267,7 @@ def to_json(card: Scorecard) -> str:
             "points": {name: [*map(int, points)] for name, points in card._rounded.items()},
         },
         "edits": [vars(edit) for edit in card._edits],
-        "rounding": card.rounding and {n: _known(v) for n, v in vars(card.rounding).items()},
+        "rounding": rounding,
         **({"provenance": card.provenance_.to_dict()} if card.provenance_ else {}),
         "evidence": evidence_to_dict(card._source),
     }
@@ -277,11 +281,8 @@ def load(path: str | os.PathLike[str]) -> Scorecard:
         raise ValueError(
             f"{path} has version {data.get('version')!r}; this release reads {VERSION}"
         )
-    try:
-        return from_dict(data)
-    except INCOMPLETE as error:
-        lacks = f"it lacks {error}" if isinstance(error, KeyError) else error
-        raise ValueError(f"{path} is not a complete scorecard: {lacks}") from None
+    card: Scorecard = build_whole(path, data, from_dict, "scorecard")
+    return card
 
 
 def from_dict(data: Mapping[str, Any]) -> Scorecard:
@@ -300,11 +301,6 @@ def from_dict(data: Mapping[str, Any]) -> Scorecard:
         card.provenance_ = Provenance.from_dict(data["provenance"])
     card.rounding = None if data["rounding"] is None else Rounding(**_measures(data["rounding"]))
     return card
-
-
-def _known(value: float | None) -> float | None:
-    """JSON has no NaN, which is the rank correlation of rows that are all alike."""
-    return None if value is None or np.isnan(value) else value
 
 
 def _base_points(data: Mapping[str, Any]) -> int:

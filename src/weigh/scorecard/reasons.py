@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from weigh import engine
 from weigh.bins import WORDS, Feature, Interval, finder, label
 from weigh.evidence import Evidence, FeatureTable, with_labels
 from weigh.evidence.show import ROWS, summarise
 from weigh.frames import Floats, Integers, Table, as_rows, canonical, did_you_mean
 from weigh.layout import render
-from weigh.parameters import is_count
-from weigh.sheet import Reasons
+from weigh.parameters import check_count
+from weigh.sheet import Reasons, choose_reasons
 
 if TYPE_CHECKING:
     from weigh.recourse import Change, Lever
@@ -51,24 +50,14 @@ def _baseline(table: FeatureTable, best: bool) -> float:
 
 def find_costs(card: Scorecard, table: Table, n: int, against: str) -> Reasons:
     """Cost = baseline - points, the largest n of each row that are positive."""
-    if not is_count(n) or n < 1:
-        raise ValueError(f"n must be a whole number of at least 1, got {n!r}")
-    points = card.evidence.contributions(table)[:, :, 0]
-    costs = baselines(card, against) - points
-    costliest = np.argsort(-costs, axis=1, kind="stable")[:, :n]
-    chosen = np.take_along_axis(costs, costliest, axis=1)
-    texts = _texts(card, table, costliest)
-    texts[chosen <= 0] = None
-    return Reasons(texts, np.maximum(chosen, 0.0), "cost")
+    check_count("n", n)
+    costs = baselines(card, against) - card.evidence.contributions(table)[:, :, 0]
+    texts = [np.array(own, dtype=object) for own in card._level_texts()]
 
+    def tell(j: int, rows: Integers, levels: Integers) -> Any:
+        return texts[j][levels]
 
-def _texts(card: Scorecard, table: Table, costliest: Integers) -> Any:
-    """The texts of the chosen features at the rows' levels."""
-    texts, said = np.full(costliest.shape, None, dtype=object), card._level_texts()
-    for j, placed in enumerate(engine.place(table, card.evidence.features)):
-        rows, at = np.nonzero(costliest == j)
-        texts[rows, at] = np.array(said[j], dtype=object)[placed.levels[placed.codes[rows]]]
-    return texts
+    return choose_reasons(card.evidence, table, n, costs, np.maximum(costs, 0.0), tell, "cost")
 
 
 def read_texts(texts: Mapping[str, str] | None, evidence: Evidence) -> dict[str, str]:
@@ -216,6 +205,7 @@ def write_letter(
             "write"
         )
     told = find_costs(card, card._read(as_rows(row)), n, "best").texts[0].tolist()
+    named = with_labels(card.evidence, labels)
     changes: Sequence[Lever] = ()
     if may_change is not None:
         changes = levers(card, row, may_change, cut_off=cut_off).items
@@ -223,18 +213,16 @@ def write_letter(
         score,
         int(cut_off),
         tuple(dict.fromkeys(filter(None, told))),
-        tuple(_tell(card, with_labels(card.evidence, labels), lever) for lever in changes),
+        tuple(
+            ", and ".join(_tell_change(card, named, change) for change in lever.changes)
+            for lever in changes
+        ),
         **texts,
     )
 
 
-def _tell(card: Scorecard, named: Evidence, lever: Lever) -> str:
-    """The changes of a lever in a sentence, with the display names of `named`."""
-    return ", and ".join(_tell_change(card, named, change) for change in lever.changes)
-
-
 def _tell_change(card: Scorecard, named: Evidence, change: Change) -> str:
-    """One change: "Income: 596 or more in place of 0"."""
+    """One change, with display names: "Income: 596 or more in place of 0"."""
     read_by = [t for t in named if change.column in {part.name for part in t.feature.sources}]
     feature = read_by[0].feature
     if len(read_by) > 1 or not isinstance(feature, Feature):

@@ -37,7 +37,8 @@ def write_scores(tables: Iterable[Any], path: str, spreadsheet: bool = False) ->
     if kind is None:
         with make_folder(path) as folder:
             return _write_parts(tables, folder)
-    with open_whole(path) as file, pa.output_stream(file, compression=_compression(path)) as sink:
+    compression = "gzip" if path.endswith(".gz") else None
+    with open_whole(path) as file, pa.output_stream(file, compression=compression) as sink:
         return _write(tables, sink, kind)
 
 
@@ -99,10 +100,6 @@ def _kind(path: str) -> str | None:
             "for a folder"
         )
     return None if path.endswith("/") else found
-
-
-def _compression(path: str) -> str | None:
-    return "gzip" if path.endswith(".gz") else None
 
 
 def _write(tables: Iterable[Any], sink: Any, kind: str) -> int:

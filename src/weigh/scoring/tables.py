@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from weigh.engine import report
 from weigh.errors import Parameter, ParameterError
-from weigh.evidence import Model
 from weigh.evidence.exposure import check_numbers, given_to
 from weigh.frames import (
     Scan,
@@ -102,15 +101,15 @@ def score_table(
     frame = wrap(X)
     table = read(X if frame is None else frame.to_native())
     given = with_times(model, _find_given(model, table.names, exposure), times)
+    columns = partial(score_columns, reasons=reasons, given=given)
     if path is None:
         if isinstance(table, Scan):
             raise ValueError("a scan may be larger than memory: give the path of a file to write")
-        columns = partial(_with_given, _with_reasons(reasons), given)
         return _beside(model, table, frame, keep, columns)
     kept = _check(table, keep or ())
     if isinstance(table, Scan):
         refuse_inputs(path, table.files)
-    parts = score_parts(model, table, kept, _with_reasons(reasons), given)
+    parts = score_parts(model, table, kept, columns, given)
     return write_scores(parts, str(path), spreadsheet)
 
 
@@ -146,27 +145,12 @@ def with_times(model: Any, given: dict[str, Any], times: Any) -> dict[str, Any]:
     return given | {"times": times}
 
 
-def score_columns(model: Model, table: Table) -> dict[str, Any]:
-    """Predictions for every row of a table, as columns."""
-    return model._score_columns(table)
-
-
-def _with_given(
-    columns: Columns, given: dict[str, Any], model: Any, table: Table
+def score_columns(
+    model: Any, table: Table, reasons: int = 0, given: dict[str, Any] | None = None
 ) -> dict[str, Any]:
-    found = columns(model, table)
-    return {**found, **model._score_columns(table, **given)} if given else found
-
-
-def _with_reasons(n: int) -> Columns:
-    """Function that returns the scores and `n` reasons of each row, as columns."""
-    if not n:
-        return score_columns
-
-    def columns(model: Any, table: Table) -> dict[str, Any]:
-        return score_columns(model, table) | reason_columns(model, model._read(table), n)
-
-    return columns
+    """Predictions for every row of a table, and some reasons, as columns."""
+    found: dict[str, Any] = model._score_columns(table, **(given or {}))
+    return found | reason_columns(model, model._read(table), reasons) if reasons else found
 
 
 def _check(table: Table, keep: Sequence[str]) -> tuple[str, ...]:
@@ -181,7 +165,7 @@ def score_parts(
     model: Any,
     X: Any,
     keep: tuple[str, ...],
-    columns: Columns = score_columns,
+    columns: Columns | None = None,
     given: dict[str, Any] | None = None,
 ) -> Iterator[Any]:
     """Yield the scores of a table, or other columns computed from it, as Arrow tables, in parts.
@@ -190,8 +174,7 @@ def score_parts(
     """
     table = read(X)
     beside = [name for name in (given or {}).values() if isinstance(name, str)]
-    if given:
-        columns = partial(_with_given, columns, given)
+    columns = columns or partial(score_columns, given=given)
     if not isinstance(table, Scan):
         yield _join(_kept(table, keep), columns(model, table))
         return
@@ -210,13 +193,9 @@ def _kept(table: Table, keep: Sequence[str]) -> dict[str, Any]:
 def _join(kept: dict[str, Any], scores: dict[str, Any]) -> Any:
     _refuse_same([*kept], scores)
     table = pa.table(kept | scores)
-    fields = [f.with_type(pa.string()) if _is_empty(f, kept) else f for f in table.schema]
+    empty = {f.name for f in table.schema if pa.types.is_null(f.type)} - {*kept}  # reasons
+    fields = [f.with_type(pa.string()) if f.name in empty else f for f in table.schema]
     return table.cast(pa.schema(fields))
-
-
-def _is_empty(field: Any, kept: dict[str, Any]) -> bool:
-    """Whether the field is a column of reasons that is empty for these rows."""
-    return pa.types.is_null(field.type) and field.name not in kept
 
 
 def _beside(

@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from weigh.errors import Extra
 from weigh.serving.records import Log
 from weigh.serving.rows import RefusalError
 from weigh.serving.served import EVERY, ModelReloader, dump
@@ -22,7 +23,8 @@ from weigh.serving.served import EVERY, ModelReloader, dump
 MOST_ROWS, MOST_BYTES, EVERY_HOST = 1000, 1 << 20, "*"
 
 
-LACKS = "serving needs fastapi, uvicorn and httptools: pip install 'weigh[serve]'"
+NEEDS = "serving needs fastapi, uvicorn and httptools: pip install 'weigh[serve]'"
+routes = Extra("weigh.serving.routes", NEEDS)
 
 
 def make_app(
@@ -54,14 +56,10 @@ def make_app(
         Folder in which the processes of one service count rows, so that /metrics of each gives the
         sum. By default the counts are those of this process.
     """
-    try:
-        from weigh.serving.routes import make_routes  # needs an extra
-    except ImportError:
-        raise ImportError(LACKS) from None
     log = log or Log(sys.stderr, quiet=True)
     reloader = ModelReloader.open(path, most_rows, log, folder)
-    routes = make_routes(reloader, most_rows, most_bytes, every)
-    return Observed(routes, reloader, log, check_hosts(allow_hosts))
+    app = routes.make_routes(reloader, most_rows, most_bytes, every)
+    return Observed(app, reloader, log, check_hosts(allow_hosts))
 
 
 class Observed:

@@ -7,7 +7,7 @@ import json
 import math
 import shlex
 import sys
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,13 +28,14 @@ ADDRESS = "127.0.0.1:8000"
 
 def describe(formula: Formula, most_rows: int) -> dict[str, Any]:
     """The API of a model as an OpenAPI 3.1 document."""
+    texts = {"error": {"type": "string"}, "field": {"type": ["string", "null"]}}
     schemas = {
         "Row": _row(formula),
         "Rows": _object({"rows": _list("Row") | {"maxItems": most_rows}}),
         "Score": _score(formula),
         "Scores": _object({"rows": _list("Score")}),
         "Sheet": {"type": "object"},
-        "Refusal": _refusal(),
+        "Refusal": _with(_object(texts), {"row": {"type": "integer"}}),
     }
     return {
         "openapi": "3.1.0",
@@ -44,29 +45,23 @@ def describe(formula: Formula, most_rows: int) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True)
-class Examples:
-    """An example row with its score and balance sheet, and the error for an unknown field."""
-
-    row: dict[str, Any]
-    score: dict[str, Any]
-    sheet: dict[str, Any]
-    refusal: dict[str, Any]
-
-
-def add_examples(contract: dict[str, Any], examples: Examples) -> dict[str, Any]:
-    """The contract with examples of requests and responses."""
-    one, sheet = examples.row, examples.sheet
-    asked = {"a row": {"value": one}, "many rows": {"value": {"rows": [one, one]}}}
-    told = {"a row": {"value": examples.score}}
-    told["many rows"] = {"value": {"rows": [examples.score] * 2}}
-    explained = {"a row": {"value": one}}, {"a row": {"value": sheet}}
+def add_examples(
+    contract: dict[str, Any],
+    row: dict[str, Any],
+    score: dict[str, Any],
+    sheet: dict[str, Any],
+    refusal: dict[str, Any],
+) -> dict[str, Any]:
+    """The contract with an example row, its score and sheet, and the error for an unknown field."""
+    asked = {"a row": {"value": row}, "many rows": {"value": {"rows": [row] * 2}}}
+    told = {"a row": {"value": score}, "many rows": {"value": {"rows": [score] * 2}}}
+    explained = {"a row": {"value": row}}, {"a row": {"value": sheet}}
     made = copy.deepcopy(contract)
     for path, (takes, gives) in {"/score": (asked, told), "/explain": explained}.items():
         post = made["paths"][path]["post"]
         _content(post["requestBody"])["examples"] = takes
         _content(post["responses"]["200"])["examples"] = gives
-        refused = {"a field that the model does not have": {"value": examples.refusal}}
+        refused = {"a field that the model does not have": {"value": refusal}}
         _content(post["responses"]["422"])["examples"] = refused
     return made
 
@@ -82,6 +77,8 @@ def _paths(formula: Formula) -> dict[str, Any]:
     page = _answers({"text/html": {"schema": {"type": "string"}}})
     unknown = {"description": "The class is none of the model's", "content": _json(_ref("Refusal"))}
     form = {"summary": "The model as a form", "responses": page | {"422": unknown}}
+    stopping = {"description": "It is stopping", "content": _json(_ref("Refusal"))}
+    ready = _answers(_json({})) | {"503": stopping}
     told = "The class, log odds and probabilities"
     if formula.estimates:
         told = f"The estimate of {formula.estimated}, and the 90% interval of a new row"
@@ -91,7 +88,7 @@ def _paths(formula: Formula) -> dict[str, Any]:
         "/model": {"get": {"summary": "The model file", "responses": _answers(_json({}))}},
         "/healthz": {"get": {"summary": "Whether it lives", "responses": _answers(_json({}))}},
         "/metrics": {"get": {"summary": "Rows scored, by level", "responses": _answers(TEXT)}},
-        "/readyz": {"get": {"summary": "Whether it takes requests", "responses": _ready()}},
+        "/readyz": {"get": {"summary": "Whether it takes requests", "responses": ready}},
         "/": {"get": form | {"parameters": _parameters(formula)[:1]}},
     }
 
@@ -126,11 +123,6 @@ def _post(summary: str, body: dict[str, Any], answer: dict[str, Any]) -> dict[st
             "422": {"description": "The body cannot be read"} | refused,
         },
     }
-
-
-def _ready() -> dict[str, Any]:
-    stopping = {"description": "It is stopping", "content": _json(_ref("Refusal"))}
-    return _answers(_json({})) | {"503": stopping}
 
 
 def _answers(content: dict[str, Any]) -> dict[str, Any]:
@@ -226,11 +218,6 @@ def _with(schema: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
     return schema | {"properties": schema["properties"] | more}
 
 
-def _refusal() -> dict[str, Any]:
-    texts = {"error": {"type": "string"}, "field": {"type": ["string", "null"]}}
-    return _with(_object(texts), {"row": {"type": "integer"}})
-
-
 def _parameters(formula: Formula) -> list[dict[str, Any]]:
     """The query parameters: the positive class, and a rival class if the model compares two."""
     if formula.estimates:
@@ -249,7 +236,9 @@ def show(contract: dict[str, Any]) -> str:
     """The contract as a self-contained page."""
     paths = contract["paths"].items()
     calls = {path: _call(path, by["post"]) for path, by in paths if "post" in by}
-    body = render("contract.html", contract=contract, calls=calls, address=ADDRESS)
+    dump = partial(json.dumps, indent=1, ensure_ascii=False)
+    told = {"contract": contract, "calls": calls, "address": ADDRESS, "dump": dump}
+    body = render("contract.html", **told)
     return document(contract["info"]["title"], body, asset("weigh.pages", "page.css"))
 
 

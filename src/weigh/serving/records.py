@@ -15,7 +15,7 @@ import os
 import threading
 import time
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -109,6 +109,8 @@ def relayed(log: Log) -> Iterator[None]:
 
 
 ENDING = ".counts"
+REFUSED = "Whether the last model file was refused."
+UNSEEN = "Rows with a value that training did not have."
 MOST_LEVELS = 256
 """Most levels of a table with their own series: the most frequent ones in training."""
 
@@ -129,7 +131,8 @@ class Traffic:
         self.n_totals = len(formula.prior)
         columns = [[part.name for part in term.columns] for term in formula.terms]
         self.tables = [*zip(self.starts, self.levels, columns, strict=False)]
-        self.listed = [_most_frequent(term.share, MOST_LEVELS) for term in formula.terms]
+        orders = [np.argsort(-np.array(term.share), kind="stable") for term in formula.terms]
+        self.listed = [np.sort(order[:MOST_LEVELS]) for order in orders]
         cells = memoryview(self._open())
         self.counts = cells[: 8 * self.n_counts].cast("q")
         self.sums = cells[8 * self.n_counts :].cast("d")
@@ -186,31 +189,19 @@ class Traffic:
         counts, sums = self.read()
         own = {"version": self.version}
         name = {"model": self.formula.model_name}
-        lines = [
-            *_metric("model_info", "gauge", "The model that is served.", [(own | name, 1)]),
-            *_metric(
-                "reload_refused",
-                "gauge",
-                "Whether the last model file was refused.",
-                [({}, int(refused))],
-            ),
-            *_metric("rows_total", "counter", "Rows scored.", [(own, int(counts[0]))]),
-            *_metric("level_rows_total", "counter", "Rows by level.", self._levels(counts)),
-            *_metric(
-                "other_rows_total", "counter", "Rows of levels not listed.", self._rest(counts)
-            ),
-            *_metric("absent_rows_total", "counter", "Rows without a value.", self._no(counts, 0)),
-            *_metric(
-                "unseen_rows_total",
-                "counter",
-                "Rows with a value that training did not have.",
-                self._no(counts, 1),
-            ),
+        told = "Sum of the {} of all rows, before any recalibration.".format
+        metrics: list[tuple[str, str, str, Iterable[tuple[dict[str, str], float]]]] = [
+            ("model_info", "gauge", "The model that is served.", [(own | name, 1)]),
+            ("reload_refused", "gauge", REFUSED, [({}, int(refused))]),
+            ("rows_total", "counter", "Rows scored.", [(own, int(counts[0]))]),
+            ("level_rows_total", "counter", "Rows by level.", self._levels(counts)),
+            ("other_rows_total", "counter", "Rows of levels not listed.", self._rest(counts)),
+            ("absent_rows_total", "counter", "Rows without a value.", self._no(counts, 0)),
+            ("unseen_rows_total", "counter", UNSEEN, self._no(counts, 1)),
+            ("total_sum", "gauge", told("total"), self._totals(sums[0::2])),
+            ("total_squares_sum", "gauge", told("total squares"), self._totals(sums[1::2])),
         ]
-        for place, what in enumerate(("total", "total_squares")):
-            told = f"Sum of the {what.replace('_', ' ')} of all rows, before any recalibration."
-            lines += _metric(f"{what}_sum", "gauge", told, self._totals(sums[place::2]))
-        return "\n".join(lines) + "\n"
+        return "\n".join(line for metric in metrics for line in _metric(*metric)) + "\n"
 
     def _levels(self, counts: Integers) -> Iterator[tuple[dict[str, str], int]]:
         for term, start, listed in zip(self.formula.terms, self.starts, self.listed, strict=False):
@@ -239,11 +230,6 @@ class Traffic:
             return
         for name, total in zip(self.formula.class_names, sums.tolist(), strict=True):
             yield own | {"class": name}, total
-
-
-def _most_frequent(share: Sequence[float], most: int) -> Integers:
-    """The sorted indices of the `most` most frequent levels in training."""
-    return np.sort(np.argsort(-np.array(share), kind="stable")[:most])
 
 
 def _metric(name: str, kind: str, told: str, values: Any) -> Iterator[str]:

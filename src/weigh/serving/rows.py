@@ -129,7 +129,9 @@ def check_row(row: Row, scorer: Scorer) -> None:
         types = scorer.types.get(name)
         if types is None:
             if name == ID:
-                _check_id(value)
+                if type(value) not in (str, int, type(None)):
+                    told = f"id must be text or a whole number, not {_say(value)}"
+                    raise RefusalError(told, ID)
                 continue
             raise _unknown(name, scorer)
         if value is not None and type(value) not in types:
@@ -144,11 +146,6 @@ def check_row(row: Row, scorer: Scorer) -> None:
                 f"{_show(column.name)}, the {column.role}, must be {limit}, not {_say(value)}",
                 column.name,
             )
-
-
-def _check_id(value: Any) -> None:
-    if type(value) not in (str, int, type(None)):
-        raise RefusalError(f"id must be text or a whole number, not {_say(value)}", ID)
 
 
 def _unknown(name: str, scorer: Scorer) -> RefusalError:

@@ -99,7 +99,7 @@ class Served:
             refusal = error.to_dict()
         score = json.loads(self.score(Asked((row,), single=True)))
         sheet = json.loads(self.explain(row, None, None))
-        made = contract.add_examples(described, contract.Examples(row, score, sheet, refusal))
+        made = contract.add_examples(described, row, score, sheet, refusal)
         return replace(self, contract=dump(known(made)), docs=_encode(contract.show(made)))
 
     @cached_property

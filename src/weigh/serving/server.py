@@ -16,8 +16,11 @@ from multiprocessing import connection, get_context, parent_process
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-from weigh.serving.app import LACKS, MOST_BYTES, MOST_ROWS, make_app
+from weigh.errors import Extra
+from weigh.serving.app import MOST_BYTES, MOST_ROWS, NEEDS, make_app
 from weigh.serving.records import Log, relayed
+
+http = Extra("weigh.serving.http", NEEDS)
 
 TOO_SOON = 2.0
 """Seconds: a worker that dies sooner is not replaced, because it would die again."""
@@ -151,7 +154,7 @@ def serve(
     quiet : bool, default=False
         Leave requests out of the log on standard error.
     """
-    server, log = _server(), Log(sys.stderr, quiet)
+    server, log = http.Server, Log(sys.stderr, quiet)
     make = partial(
         make_app, path, most_rows=most_rows, most_bytes=most_bytes, allow_hosts=(host, *allow_hosts)
     )
@@ -171,7 +174,7 @@ def work(make: Any, listener: socket.socket, quiet: bool) -> None:
     """Answer requests in a worker process."""
     log = Log(sys.stderr, quiet)
     with relayed(log):
-        _server()(make(log=log), log).run(sockets=[listener])
+        http.Server(make(log=log), log).run(sockets=[listener])
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -194,12 +197,3 @@ def bind(host: str, port: int) -> socket.socket:
 def _url(listener: socket.socket) -> str:
     host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
-
-
-def _server() -> Any:
-    """Import the class of the server, which runs an application until a signal."""
-    try:
-        from weigh.serving.http import Server  # needs an extra
-    except ImportError:
-        raise ImportError(LACKS) from None
-    return Server

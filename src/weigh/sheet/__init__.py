@@ -8,40 +8,46 @@ them.
     explain   from evidence and a row to a sheet
     estimate  an `EstimateSheet`: a number in place of a probability
     rows      the levels of largest weight in each of many rows
-    show      the sheet as text and HTML
+    show      the sheet as text, and as data for HTML
 """
 
 from weigh.sheet.balance import (
     COVERAGE,
+    REACH,
     Attenuated,
     BalanceSheet,
     Item,
     Recalibrated,
     conversion_table,
 )
-from weigh.sheet.estimate import (
-    EstimateSheet,
-    Push,
-    explain_number,
-    find_blanks,
-    total_variances,
-)
+from weigh.sheet.estimate import EstimateSheet, Push, explain_number
 from weigh.sheet.explain import (
     NO_ERRORS,
     UNSEEN,
+    choose_classes,
     difference,
     explain,
     find_class,
+    find_positions,
     items_of,
     refuse_class_options,
     refuse_classes,
+    total_variances,
 )
-from weigh.sheet.rows import Reasons, contribute, find_reasons, reason_columns, reasons
+from weigh.sheet.rows import (
+    Reasons,
+    choose_reasons,
+    contribute,
+    find_reasons,
+    reason_columns,
+    reasons,
+)
 from weigh.sheet.show import notes_of, probability, sides_of, summary_lines, tell_not_known
 
 __all__ = [
     "COVERAGE",
     "NO_ERRORS",
+    "REACH",
     "UNSEEN",
     "Attenuated",
     "BalanceSheet",
@@ -50,13 +56,15 @@ __all__ = [
     "Push",
     "Reasons",
     "Recalibrated",
+    "choose_classes",
+    "choose_reasons",
     "contribute",
     "conversion_table",
     "difference",
     "explain",
     "explain_number",
-    "find_blanks",
     "find_class",
+    "find_positions",
     "find_reasons",
     "items_of",
     "notes_of",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from weigh.bins import label
 from weigh.evidence import HUNDREDTHS, Evidence, Units, share_counts
 from weigh.frames import Floats, Table, build, count_matrix
+from weigh.layout import Shown, View
 from weigh.sheet import show
 from weigh.tally import smoothed_levels
 
@@ -94,27 +96,30 @@ class Recalibrated:
 
 def recalibrate_row(evidence: Evidence, table: Table, sign: Floats) -> Recalibrated | None:
     """The recalibration of a table's only row; None if the model does not recalibrate."""
-    worth = evidence.recalibration
-    if worth is None:
+    curve = evidence.recalibration
+    if curve is None:
         return None
     raw, direction = evidence.raw_total(table)[0], float(sign[0])
-    after = float(worth.apply(raw)[0]) - worth.shift
+    after = float(curve.apply(raw)[0]) - curve.shift
     return Recalibrated(
         before=direction * float(raw[0]),
-        method=worth.method,
+        method=curve.method,
         after=direction * after,
-        shift=direction * worth.shift + 0.0,
+        shift=direction * curve.shift + 0.0,
     )
 
 
 def map_ends(evidence: Evidence, sign: Floats, ends: Floats) -> Floats:
     """Limits of an interval of log odds, recalibrated if the model recalibrates."""
-    worth = evidence.recalibration
-    return ends if worth is None else np.asarray(sign[0] * worth.apply(sign[0] * ends))
+    curve = evidence.recalibration
+    return ends if curve is None else np.asarray(sign[0] * curve.apply(sign[0] * ends))
 
 
 COVERAGE = 0.9
 """Coverage of the interval of the probability."""
+
+REACH = NormalDist().inv_cdf((1 + COVERAGE) / 2)
+"""Half of the width of such an interval, in standard errors."""
 
 
 @dataclass(frozen=True)
@@ -143,8 +148,8 @@ class Item:
         return f"{text} ({self.note})" if self.note else text
 
 
-@dataclass(frozen=True)
-class BalanceSheet:
+@dataclass(frozen=True, repr=False)
+class BalanceSheet(Shown):
     """One case explained: prior, items, total, probability.
 
     `pos_label` is the class that positive weights favour, and `against` the class it is compared
@@ -198,9 +203,6 @@ class BalanceSheet:
             if rival
             else self.name_of(self.pos_label)
         )
-
-    def __repr__(self) -> str:
-        return self.to_text()
 
     @property
     def speaks_for(self) -> tuple[Item, ...]:
@@ -267,11 +269,9 @@ class BalanceSheet:
         """The two-column layout as plain text, at most `width` characters wide."""
         return show.to_text(self, width)
 
-    def __str__(self) -> str:
-        return self.to_text()
-
-    def _repr_html_(self) -> str:
-        return show.to_html(self)
+    def view(self) -> View:
+        """The sheet as one table with bars, for notebooks."""
+        return show.to_view(self)
 
 
 def conversion_table() -> list[tuple[float, int]]:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from itertools import zip_longest
 from typing import Any, Literal
 
 import numpy as np
 
-from weigh import engine
 from weigh.evidence import Evidence, hundredths
 from weigh.evidence.units import digits_of, factor, spell
-from weigh.frames import Floats, Integers, Table
-from weigh.layout import Bar, Grid, View, lay_out, percent, to_plain
+from weigh.frames import Table
+from weigh.layout import Bar, Grid, Shown, View, percent
 from weigh.sheet.balance import COVERAGE
 from weigh.sheet.explain import items_of
 
@@ -26,8 +26,8 @@ class Push:
     change: float
 
 
-@dataclass(frozen=True)
-class EstimateSheet:
+@dataclass(frozen=True, repr=False)
+class EstimateSheet(Shown):
     """One estimate explained, in the unit of the target.
 
     `start` is the estimate when all features are not known. With `link` "identity" start and
@@ -57,9 +57,16 @@ class EstimateSheet:
 
     def to_text(self, width: int = 100) -> str:
         """The sheet as plain text, at most `width` characters wide."""
-        grid = lay_out(self._head, self._rows())
-        text = to_plain(grid, width=width).strip("\n")
-        return f"{text}\n\n{self.note}"
+        return replace(self.view(), title="").to_text(width)
+
+    def view(self) -> View:
+        """The sheet as data for text and pages."""
+        weights = [push.change if self.link == "curve" else push.weight for push in self.pushes]
+        most = max(map(abs, weights), default=0.0) or 1.0
+        bars: list[str | Bar] = ["", *(Bar(weight / most) for weight in weights)]
+        rows = zip_longest(self._rows(), bars, fillvalue="")
+        grid = Grid((*self._head, "down | up"), tuple((*row, bar) for row, bar in rows))
+        return View("How the estimate came about", (grid,), notes=(self.note,))
 
     @property
     def note(self) -> str:
@@ -111,19 +118,6 @@ class EstimateSheet:
             return self._number(value)
         return spell(value, digits_of(self.rate))
 
-    def __repr__(self) -> str:
-        return self.to_text()
-
-    def _repr_html_(self) -> str:
-        weights = [push.change if self.link == "curve" else push.weight for push in self.pushes]
-        most = max(map(abs, weights), default=0.0) or 1.0
-        bars: list[str | Bar] = ["", *(Bar(weight / most) for weight in weights)]
-        own = self._rows()
-        bars += [""] * (len(own) - len(bars))
-        rows = [(*row, bar) for row, bar in zip(own, bars, strict=True)]
-        grid = Grid((*self._head, "down | up"), tuple(rows))
-        return View("How the estimate came about", (grid,), notes=(self.note,)).to_html()
-
 
 _OF_OFFSETS = ("offsets", "rate")
 ROUNDED = "The numbers shown are rounded. The interval is for a new row."
@@ -167,39 +161,3 @@ def explain_number(
         offsets=beside,
         rate=float(rate) if beside else None,
     )
-
-
-def find_blanks(evidence: Evidence, table: Table) -> Integers:
-    """Whether each row (first axis) has no level in each table (second axis)."""
-    found = np.empty((table.n_rows, len(evidence)), dtype=np.bool_)
-    for j, placed in enumerate(engine.place(table, evidence.features)):
-        found[:, j] = placed.levels[placed.codes] >= len(evidence[j].levels)
-    return found
-
-
-def total_variances(evidence: Evidence, table: Table) -> Floats:
-    """The variance of each row's total, from the covariance of prior and weights.
-
-    It is zero for a model that has not kept its covariance.
-    """
-    if evidence.covariance is None:
-        return np.zeros(table.n_rows)
-    at, start = [], 1
-    for part, placed in zip(evidence, engine.place(table, evidence.features), strict=True):
-        levels = placed.levels[placed.codes]
-        known = levels < len(part.levels)
-        at.append(np.where(known, start + levels, -1))
-        start += len(part.levels)
-    found = _sum_squares(evidence.covariance, np.array(at).reshape(-1, table.n_rows))
-    return np.maximum(found, 0.0)
-
-
-def _sum_squares(covariance: Floats, at: Any) -> Floats:
-    """Each row's x' C x, where x is one for the prior and for the row's levels, zero elsewhere."""
-    padded = np.pad(covariance, ((0, 1), (0, 1)))  # index -1, "no level", is the row of zeros
-    out = np.full(at.shape[1], padded[0, 0])
-    for j, own in enumerate(at):
-        out += padded[own, own] + 2 * padded[own, 0]
-        for other in at[:j]:
-            out += 2 * padded[own, other]
-    return out

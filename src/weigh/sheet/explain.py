@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -13,9 +12,9 @@ from weigh import engine
 from weigh.bins import OTHER, Cross, Feature, label
 from weigh.errors import Parameter, ParameterError
 from weigh.evidence import Evidence, FeatureTable, scale_variances
-from weigh.frames import NOT_KNOWN, Floats, Table, Value, count_matrix, did_you_mean
+from weigh.frames import NOT_KNOWN, Floats, Integers, Table, Value, count_matrix, did_you_mean
 from weigh.sheet.balance import (
-    COVERAGE,
+    REACH,
     Attenuated,
     BalanceSheet,
     Item,
@@ -36,7 +35,7 @@ PRIOR = "that the weights follow their prior"
 SCALES = f"{PRIOR}, with known scales"
 """The same of a model file from before the covariance included the uncertainty of the scales."""
 
-SILENT = ", and that the answers which are not known are left out at random"
+AT_RANDOM = ", and that the answers which are not known are left out at random"
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,8 @@ class _Line:
     variances: Floats | None
     relation: str = "="
     times: float = 1.0
-    lacks: bool = False  # an answer that is not known
+    not_known: bool = False
+    unseen: bool = False  # a value that is no level, so that it could have any weight
     words: str = ""
     title: str = ""
 
@@ -66,7 +66,7 @@ def explain(
 ) -> BalanceSheet:
     """The balance sheet of a table's only row; `no_errors` is the reason given for no interval."""
     classes, totals = evidence.classes.tolist(), evidence.total(table)
-    a, b = _choose(classes, pos_label, against, totals[0])
+    a, b = choose_classes(classes, pos_label, against, int(totals[0].argmax()))
     if evidence.link == "ovr" and b >= 0:
         raise ValueError(
             "totals of one class against the rest cannot compare two classes; leave "
@@ -78,16 +78,16 @@ def explain(
     scaled = _scale(evidence, parts, sheet.attenuation)
     error = _standard_error(evidence.link, scaled, totals[0], a, b)
     if evidence.covariance is not None:
-        error = _joint_error(evidence, table)
+        error = _joint_error(evidence, table, lines)
         if error is not None and sheet.attenuation is not None:
             error *= sheet.attenuation.exponent
     if error is None:
         return replace(sheet, no_interval=_why_none(evidence, parts, no_errors))
-    worth = sheet.recalibration
-    centre = _log_odds(totals[0], a, b, evidence.link) if worth is None else worth.before
+    step = sheet.recalibration
+    centre = _log_odds(totals[0], a, b, evidence.link) if step is None else step.before
     interval = _interval(evidence, difference(len(classes), a, b), centre, error)
-    blank = evidence.covariance is not None and any(line.lacks for line in lines)
-    assumes = find_assumption(evidence) + (SILENT if blank else "")
+    blank = evidence.covariance is not None and any(line.not_known for line in lines)
+    assumes = find_assumption(evidence) + (AT_RANDOM if blank else "")
     return replace(sheet, interval=interval, assumes=assumes)
 
 
@@ -120,11 +120,11 @@ def _add_up(
         names=dict(zip(classes, evidence.class_names, strict=True)) if evidence.class_texts else {},
         outcome=evidence.outcomes[a] if evidence.outcomes else "",
         units=evidence.units if a else evidence.units.turned,
-        far=find_far(evidence, table),
+        far=_list_far(evidence, table),
     )
 
 
-def find_far(evidence: Evidence, table: Table) -> tuple[str, ...]:
+def _list_far(evidence: Evidence, table: Table) -> tuple[str, ...]:
     """The numbers of a table's only row that lie far beyond the cut points."""
     if evidence.event_model == "counts":
         return ()
@@ -157,10 +157,15 @@ def find_assumption(evidence: Evidence) -> str:
     return PRIOR if evidence.scales_estimated else SCALES
 
 
-def _choose(classes: list[Any], pos_label: Any, against: Any, row: Floats) -> tuple[int, int]:
-    """Indices of the positive class and its rival; -1 stands for all other classes."""
+def choose_classes(
+    classes: list[Any], pos_label: Any, against: Any, most: int = 0
+) -> tuple[int, int]:
+    """Indices of the positive class and its rival; -1 stands for all other classes.
+
+    With more than two classes, `most` is the positive one where none is named.
+    """
     two, b = len(classes) == 2, find_class(classes, against, -1, "against")
-    a = find_class(classes, pos_label, (1 - b if b >= 0 else 1) if two else int(row.argmax()))
+    a = find_class(classes, pos_label, (1 - b if b >= 0 else 1) if two else most)
     b = 1 - a if two and b < 0 else b
     if a == b:
         both = Parameter("pos_label"), " and ", Parameter("against")
@@ -189,8 +194,8 @@ def _interval(
     evidence: Evidence, sign: Floats, log_odds: float, error: float
 ) -> tuple[float, float]:
     """The interval of the probability: that of the raw log odds, with recalibrated limits."""
-    reach = NormalDist().inv_cdf((1 + COVERAGE) / 2) * error
-    low, high = _logistic(map_ends(evidence, sign, log_odds + np.array([-reach, reach])))
+    ends = log_odds + REACH * error * np.array([-1.0, 1.0])
+    low, high = _logistic(map_ends(evidence, sign, ends))
     return float(low), float(high)
 
 
@@ -261,28 +266,42 @@ def _standard_error(
     return None if np.isnan(error) else error
 
 
-def _joint_error(evidence: Evidence, table: Table) -> float | None:
+def _joint_error(evidence: Evidence, table: Table, lines: list[_Line]) -> float | None:
     """Standard error of the log odds, from the covariance of the prior and the row's weights.
 
     An answer that is not known adds no variance: its weight, zero, is exact. A level not seen in
     training could have any weight, so there is no standard error.
     """
-    assert evidence.covariance is not None
-    at, start = [0], 1
-    for part in evidence:
-        placed = part.feature.read(table)
-        place = int(placed.levels[placed.codes[0]])
-        if place < len(part.levels):
-            at.append(start + place)
-        elif not _lacks(part, table):
-            return None
-        start += len(part.levels)
-    return float(np.sqrt(max(evidence.covariance[np.ix_(at, at)].sum(), 0.0)))
+    if any(line.unseen for line in lines):
+        return None
+    return float(np.sqrt(total_variances(evidence, table)[0]))
 
 
-def _lacks(part: FeatureTable, table: Table) -> bool:
-    """Whether the answer of a table's only row is missing or not known."""
-    return any(column.value(table) in (None, NOT_KNOWN) for column in part.feature.parts)
+def find_positions(evidence: Evidence, table: Table) -> Integers:
+    """Table by row: where the row's weight is among all weights, the prior first; -1 for none."""
+    found, start = np.empty((len(evidence), table.n_rows), dtype=np.int64), 1
+    for j, placed in enumerate(engine.place(table, evidence.features)):
+        levels, n = placed.levels[placed.codes].astype(np.int64), len(evidence[j].levels)
+        found[j] = np.where(levels < n, start + levels, -1)
+        start += n
+    return found
+
+
+def total_variances(evidence: Evidence, table: Table) -> Floats:
+    """The variance of each row's total, from the covariance of prior and weights.
+
+    x' C x, where x is one for the prior and for the row's levels, and zero elsewhere. It is zero
+    for a model that has not kept its covariance.
+    """
+    found, covariance = np.zeros(table.n_rows), evidence.covariance
+    if covariance is None:
+        return found
+    every = [np.zeros(table.n_rows, dtype=np.int64), *find_positions(evidence, table)]
+    for i, own in enumerate(every):
+        for other in every[: i + 1]:
+            known = (own >= 0) & (other >= 0)
+            found += np.where(known, (2 - (own is other)) * covariance[own, other], 0.0)
+    return np.maximum(found, 0.0)
 
 
 def items_of(evidence: Evidence, table: Table) -> list[Item]:
@@ -330,10 +349,18 @@ def _nothing(part: FeatureTable, table: Table) -> _Line:
     feature, n_classes = part.feature, part.counts.shape[1]
     note = "no evidence" if feature.skips(table) else UNSEEN
     weights, variances = np.zeros(part.by_class.shape[1]), np.zeros(n_classes)
-    lacks = not feature.skip_missing and _lacks(part, table)
-    text, verb = feature.spell(table), feature.verb
-    title = _title(part)
-    return _Line(part.name, text, note, weights, variances, verb, lacks=lacks, title=title)
+    blank = any(column.value(table) in (None, NOT_KNOWN) for column in feature.parts)
+    return _Line(
+        part.name,
+        feature.spell(table),
+        note,
+        weights,
+        variances,
+        feature.verb,
+        not_known=blank and not feature.skip_missing,
+        unseen=not blank,
+        title=_title(part),
+    )
 
 
 def _token_lines(evidence: Evidence, table: Table) -> list[_Line]:

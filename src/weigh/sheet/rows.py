@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from weigh.bins import Cross, Feature
 from weigh.errors import Parameter, ParameterError
 from weigh.evidence import Evidence, evidence_of
 from weigh.frames import Floats, Integers, Table, build, count_matrix
+from weigh.parameters import check_count
 from weigh.sheet.explain import difference, find_class
 
 
@@ -74,8 +75,7 @@ def reasons(model: Any, X: Any, n: int = 3, pos_label: Any = None, only: str | N
     >>> table["reason_1"][0].as_py(), round(table["weight_1"][0].as_py(), 2)
     ('Age = Child', 0.83)
     """
-    if not isinstance(n, int | np.integer) or n < 1:
-        raise ValueError(f"n must be a whole number of at least 1, got {n!r}")
+    check_count("n", n)
     table = model._read(X)
     found = reason_columns(model, table, int(n), pos_label, only)
     return build(found, table.backend or model.evidence_.backend)
@@ -106,93 +106,90 @@ def find_reasons(
     evidence: Evidence, table: Table, n: int, pos_label: Any = None, only: str | None = None
 ) -> Reasons:
     """The n features of largest weight of every row; `only` keeps those of one sign."""
-    _check_only(only)
-    weights = _of_class(evidence, table, pos_label)
-    heavy = np.abs(weights) if only is None else np.maximum(SIGNS[only] * weights, 0.0)
+    signs = _signs(evidence, table, pos_label)
+    weights = np.einsum("ijk,ik->ij", evidence.contributions(table), signs)
+
+    def tell(j: int, rows: Integers, levels: Integers) -> Any:
+        feature = evidence.features[j]
+        phrases = [*map(feature.phrase, range(len(feature.levels))), None]
+        odd = _tell_misread(feature, table, dict(zip(rows.tolist(), levels.tolist(), strict=True)))
+        found = np.array(phrases, dtype=object)[levels]
+        return [*map(odd.get, rows.tolist(), found)] if odd else found
+
+    return choose_reasons(evidence, table, n, weights, _rank(weights, only), tell)
+
+
+def choose_reasons(
+    evidence: Evidence,
+    table: Table,
+    n: int,
+    weights: Floats,
+    heavy: Floats,
+    tell: Callable[[int, Integers, Integers], Any],
+    unit: str = "weight",
+) -> Reasons:
+    """The n features of every row that are heaviest, if they are above 0.
+
+    `tell` gives the texts of a feature at some rows and their levels.
+    """
     heaviest = np.argsort(-heavy, axis=1, kind="stable")[:, :n]
-    told = np.take_along_axis(heavy, heaviest, axis=1) > 0
-    texts = _texts(evidence, table, heaviest)
-    texts[~told] = None
-    return Reasons(texts, np.where(told, np.take_along_axis(weights, heaviest, axis=1), 0.0))
+    texts = np.full(heaviest.shape, None, dtype=object)
+    for j, placed in enumerate(engine.place(table, evidence.features)):
+        rows, at = np.nonzero(heaviest == j)
+        texts[rows, at] = tell(j, rows, placed.levels[placed.codes[rows]])
+    kept = np.take_along_axis(heavy, heaviest, axis=1) > 0
+    texts[~kept] = None
+    return Reasons(texts, np.where(kept, np.take_along_axis(weights, heaviest, axis=1), 0.0), unit)
 
 
 def find_tokens(
     evidence: Evidence, table: Table, n: int, pos_label: Any = None, only: str | None = None
 ) -> Reasons:
     """The n tokens of every document that contribute most, among those that occur in it."""
-    _check_only(only)
-    counts, tokens, by_class = count_matrix(table), table.names, evidence.tables[0].by_class
+    counts, by_class = count_matrix(table), evidence.tables[0].by_class
+    signs = np.repeat(_signs(evidence, table, pos_label), np.diff(counts.indptr), axis=0)
+    weights = counts.data * np.einsum("ij,ij->i", by_class[counts.indices], signs)
+    heavy = _rank(weights, only)
     texts = np.full((table.n_rows, n), None, dtype=object)
-    weights = np.zeros((table.n_rows, n))
-    for i, sign in enumerate(_signs(evidence, table, pos_label)):
-        row = slice(counts.indptr[i], counts.indptr[i + 1])
-        at, times = counts.indices[row], counts.data[row]
-        adds = times * (by_class[at] @ sign)
-        heavy = np.abs(adds) if only is None else np.maximum(SIGNS[only] * adds, 0.0)
-        best = [k for k in np.lexsort((at, -heavy))[:n] if heavy[k] > 0]
-        texts[i, : len(best)] = [_word(tokens[at[k]], times[k]) for k in best]
-        weights[i, : len(best)] = adds[best]
-    return Reasons(texts, weights)
+    shown = np.zeros((table.n_rows, n))
+    for i, row in enumerate(map(slice, counts.indptr, counts.indptr[1:])):
+        order = row.start + np.lexsort((counts.indices[row], -heavy[row]))[:n]
+        best = order[heavy[order] > 0]
+        told = zip(counts.indices[best], counts.data[best], strict=True)
+        texts[i, : len(best)] = [
+            f"{table.names[j]} ({times:g} times)" if times != 1 else table.names[j]
+            for j, times in told
+        ]
+        shown[i, : len(best)] = weights[best]
+    return Reasons(texts, shown)
 
 
-def _word(token: str, times: float) -> str:
-    return token if times == 1 else f"{token} ({times:g} times)"
+def _rank(weights: Floats, only: str | None) -> Floats:
+    """How heavy weights are; with `only`, those of the other sign weigh nothing."""
+    if only not in (None, *SIGNS):
+        raise ValueError(f"only must be 'for' or 'against', got {only!r}")
+    return np.abs(weights) if only is None else np.maximum(SIGNS[only] * weights, 0.0)
 
 
 def _signs(evidence: Evidence, table: Table, pos_label: Any) -> Floats:
     """Row by class, the factors that select the named class, or the row's most probable one."""
-    classes = evidence.classes.tolist()
-    if len(classes) == 2 or pos_label is not None:
-        own = difference(len(classes), find_class(classes, pos_label, 1), -1)
-        return np.tile(own, (table.n_rows, 1))
-    return np.asarray(np.eye(len(classes))[evidence.total(table).argmax(axis=1)])
+    n_classes = len(evidence.classes)
+    if n_classes > 2 and pos_label is None:
+        return np.asarray(np.eye(n_classes)[evidence.total(table).argmax(axis=1)])
+    return np.tile(_sign(evidence, pos_label), (table.n_rows, 1))
 
 
-def _check_only(only: str | None) -> None:
-    if only not in (None, *SIGNS):
-        raise ValueError(f"only must be 'for' or 'against', got {only!r}")
-
-
-def _of_class(evidence: Evidence, table: Table, pos_label: Any) -> Floats:
-    """Weights by row and feature for the positive class."""
-    weights = evidence.contributions(table)
-    classes = evidence.classes.tolist()
-    if evidence.estimates:
-        return weights[:, :, 0]
-    if len(classes) == 2:
-        return weights[:, :, 0] if find_class(classes, pos_label, 1) == 1 else -weights[:, :, 0]
-    if pos_label is not None:
-        return weights[:, :, find_class(classes, pos_label)]
-    best = evidence.total(table).argmax(axis=1)
-    return np.take_along_axis(weights, best[:, None, None], axis=2)[:, :, 0]
-
-
-def _texts(evidence: Evidence, table: Table, chosen: Integers) -> Any:
-    """The phrases of the chosen features of each row."""
-    texts = np.full(chosen.shape, None, dtype=object)
-    for j, placed in enumerate(engine.place(table, evidence.features)):
-        feature = evidence.features[j]
-        phrases = [feature.phrase(i) for i in range(len(feature.levels))]
-        rows, at = np.nonzero(chosen == j)
-        levels = placed.levels[placed.codes[rows]]
-        texts[rows, at] = np.array([*phrases, None], dtype=object)[levels]
-        odd = _tell_misread(feature, table, placed.levels[placed.codes])
-        for row, column in zip(rows.tolist(), at.tolist(), strict=True) if odd else ():
-            texts[row, column] = odd.get(row, texts[row, column])
-    return texts
-
-
-def _tell_misread(feature: Feature | Cross, table: Table, levels: Integers) -> dict[int, str]:
+def _tell_misread(
+    feature: Feature | Cross, table: Table, levels: Mapping[int, int]
+) -> dict[int, str]:
     """Phrases of rows where a number other than 0 and 1 falls into a level named 0 or 1."""
     parts = [
         dict(zip(*map(np.ndarray.tolist, p.misread(table)), strict=True)) for p in feature.parts
     ]
-    found = {}
-    for row in {row for part in parts for row in part}:
-        if levels[row] < len(feature.levels):
-            values = [part.get(row) for part in parts]
-            found[row] = feature.phrase(int(levels[row]), values=values)
-    return found
+    odd = {row for part in parts for row in part if levels.get(row, np.inf) < len(feature.levels)}
+    return {
+        row: feature.phrase(levels[row], values=[part.get(row) for part in parts]) for row in odd
+    }
 
 
 def contribute(evidence: Evidence, table: Table, pos_label: Any = None) -> dict[str, Floats]:

@@ -1,8 +1,9 @@
-"""The balance sheet as text and as HTML."""
+"""The balance sheet as text, and as data for HTML."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import zip_longest
 from math import floor, log10
 from typing import TYPE_CHECKING
 
@@ -45,13 +46,13 @@ def _side(
     title: str, sign: str, first: list[tuple[str, int]], items: tuple[Item, ...], units: Units
 ) -> Side:
     """One column; its total adds the rounded weights, as in the papers, so readers can check it."""
-    lines = first + [(text, units.whole(weight)) for text, weight in _fold(items, units)]
+    lines = first + [(text, units.whole(weight)) for text, weight in _join_small(items, units)]
     shown = [(text, signed(whole)) for text, whole in lines]
-    what = "points" if units.are_points else "weight"
-    return Side(title, shown, (f"Total {sign} {what}", signed(sum(whole for _, whole in lines))))
+    total = f"Total {sign} {_unit(units)}", signed(sum(whole for _, whole in lines))
+    return Side(title, shown, total)
 
 
-def _fold(items: tuple[Item, ...], units: Units) -> list[tuple[str, float]]:
+def _join_small(items: tuple[Item, ...], units: Units) -> list[tuple[str, float]]:
     """A line for each item, and one for all those that are rounded to 0."""
     small = [item for item in items if abs(units.scale * item.weight) < 0.5]
     if len(small) < 2:
@@ -105,14 +106,14 @@ def _attenuation(sheet: BalanceSheet) -> list[tuple[str, str]]:
 
 def _recalibration(sheet: BalanceSheet) -> list[tuple[str, str]]:
     """Lines that show the total before and after recalibration."""
-    worth = sheet.recalibration
-    if worth is None:
+    step = sheet.recalibration
+    if step is None:
         return []
     name = "Prior and weights" if sheet.attenuation is None else "Total before recalibration"
-    rows = [(name, hundredths(worth.before))]
-    rows.append((f"Recalibrated ({worth.method})", hundredths(worth.after)))
-    if worth.shift:
-        rows.append(("Change of the base rate", hundredths(worth.shift)))
+    rows = [(name, hundredths(step.before))]
+    rows.append((f"Recalibrated ({step.method})", hundredths(step.after)))
+    if step.shift:
+        rows.append(("Change of the base rate", hundredths(step.shift)))
     return rows
 
 
@@ -140,16 +141,16 @@ def tell_not_known(sheet: BalanceSheet) -> str:
     n = len(blank) if len(blank) == LISTED + 1 else LISTED  # "and 1 more" is no shorter
     others = f" and {len(blank) - n} more" if len(blank) > n else ""
     listed = ", ".join(blank[:n])
-    return f"Not known (no {_unit(sheet)}): {listed}{others}." if blank else ""
+    return f"Not known (no {_unit(sheet.units)}): {listed}{others}." if blank else ""
 
 
-def _unit(sheet: BalanceSheet) -> str:
-    return "points" if sheet.units.are_points else "weight"
+def _unit(units: Units) -> str:
+    return "points" if units.are_points else "weight"
 
 
 def notes_of(sheet: BalanceSheet) -> list[str]:
     """Notes below the sheet, one sentence each."""
-    notes, what = [*filter(None, [tell_not_known(sheet)])], _unit(sheet)
+    notes, what = [*filter(None, [tell_not_known(sheet)])], _unit(sheet.units)
     rest = [str(item) for item in sheet.weightless if item.level != BLANK]
     if rest:
         notes.append(f"No {what}: {'; '.join(rest)}.")
@@ -196,29 +197,19 @@ def to_text(sheet: BalanceSheet, width: int) -> str:
     for side in sides:
         grid.add_column(cell(side.title), cell(side.total[0]), overflow="fold")
         grid.add_column("", cell(side.total[1]), justify="right", no_wrap=True)
-    for pairs in _paired(sides):
+    for pairs in zip_longest(*(side.lines for side in sides), fillvalue=("", "")):
         grid.add_row(*(cell(text) for pair in pairs for text in pair))
     foot = Grid.grid(padding=(0, 2))
     foot.add_column(overflow="fold")
     for text, number in summary_lines(sheet):
         foot.add_row(cell(text), cell(number))
-    return to_plain(grid, cell(""), foot, cell(""), *map(cell, notes_of(sheet)), width=width)
+    return to_plain(grid, "", foot, "", *notes_of(sheet), width=width)
 
 
-def _paired(sides: tuple[Side, Side]) -> list[tuple[tuple[str, str], tuple[str, str]]]:
-    left, right = (side.lines for side in sides)
-    longest = max(len(left), len(right))
-    blank = ("", "")
-    return [
-        (left[i] if i < len(left) else blank, right[i] if i < len(right) else blank)
-        for i in range(longest)
-    ]
-
-
-def to_html(sheet: BalanceSheet) -> str:
+def to_view(sheet: BalanceSheet) -> View:
     """The sheet for a notebook: prior and items with bars, the total, and the probability."""
     units, points = sheet.units, sheet.units.are_points
-    lines = _fold(sheet.speaks_for, units) + _fold(sheet.speaks_against, units)
+    lines = [*_join_small(sheet.speaks_for, units), *_join_small(sheet.speaks_against, units)]
     own = 0.0 if points else sheet.prior  # base points would dwarf the bars of all others
     scale = max(abs(w) for w in (own, 0.01, *(weight for _, weight in lines)))
     first = "Base points" if points else "Prior"
@@ -226,8 +217,6 @@ def to_html(sheet: BalanceSheet) -> str:
         (first, signed(units.total(sheet.prior)), Bar(own / scale)),
         *((name, units.text(weight), Bar(weight / scale)) for name, weight in lines),
     ]
-    weight = "Points" if points else "Weight"
-    grid = Grid(
-        ("Evidence", weight, "against | for"), tuple(rows), foot=tuple(summary_lines(sheet))
-    )
-    return View(f"Evidence for {sheet.question}", (grid,), notes=tuple(notes_of(sheet))).to_html()
+    head = ("Evidence", _unit(units).capitalize(), "against | for")
+    grid = Grid(head, tuple(rows), foot=tuple(summary_lines(sheet)))
+    return View(f"Evidence for {sheet.question}", (grid,), notes=tuple(notes_of(sheet)))

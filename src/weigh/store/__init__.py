@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from weigh.store.file import (
     INCOMPLETE,
     SCORECARD,
+    build_whole,
     describe,
     holds_card,
     load,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = [
     "INCOMPLETE",
     "SCORECARD",
+    "build_whole",
     "describe",
     "from_dict",
     "holds_card",

@@ -177,11 +177,10 @@ def describe(path: str | os.PathLike[str]) -> dict[str, str]:
 def tell_parameters(model: Any) -> list[tuple[str, str]]:
     """Constructor parameters by name, including those of a nested learner."""
     own = model.get_params() if hasattr(model, "get_params") else model.settings
-    return [(name, _tell(value)) for name, value in sorted(own.items())]
-
-
-def _tell(value: Any) -> str:
-    return type(value).__name__ if hasattr(value, "get_params") else str(value)
+    return [
+        (name, type(value).__name__ if hasattr(value, "get_params") else str(value))
+        for name, value in sorted(own.items())
+    ]
 
 
 def read_model(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -202,13 +201,13 @@ def read_model(path: str | os.PathLike[str]) -> dict[str, Any]:
     return data
 
 
-def build_whole(path: Any, data: Any, build: Callable[[Any], Any]) -> Any:
+def build_whole(path: Any, data: Any, build: Callable[[Any], Any], kind: str = "model") -> Any:
     """Build an object from a file's data; an error says what the file lacks."""
     try:
         return build(data)
     except INCOMPLETE as error:
         lacks = f"it lacks {error}" if isinstance(error, KeyError) else error
-        raise ValueError(f"{path} is not a complete model: {lacks}") from None
+        raise ValueError(f"{path} is not a complete {kind}: {lacks}") from None
 
 
 def _refuse_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -54,6 +54,7 @@ def learners() -> dict[str, str]:
 
 def to_dict(model: Any) -> dict[str, Any]:
     """A fitted model as plain data."""
+    known, learnt = getattr(model, "provenance_", None), model._learnt
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -62,13 +63,8 @@ def to_dict(model: Any) -> dict[str, Any]:
         "parameters": _parameters_to_dict(model),
         "fitted": {name: plain(getattr(model, name)) for name in model._extras},
         "named": hasattr(model, "feature_names_in_"),
-        **_provenance(model),
-    } | _body(model._learnt)
-
-
-def _provenance(model: Any) -> dict[str, Any]:
-    known = getattr(model, "provenance_", None)
-    return {} if known is None else {"provenance": known.to_dict()}
+        **({} if known is None else {"provenance": known.to_dict()}),
+    } | {name: write(learnt) for name, kind, write, _ in BODIES if isinstance(learnt, kind)}
 
 
 def _parameters_to_dict(model: Any) -> dict[str, Any]:
@@ -80,10 +76,6 @@ def _parameters_to_dict(model: Any) -> dict[str, Any]:
         else parameter(name, value)
         for name, value in found.items()
     }
-
-
-def _body(learnt: Any) -> dict[str, Any]:
-    return {name: write(learnt) for name, kind, write, _ in BODIES if isinstance(learnt, kind)}
 
 
 def from_dict(data: Mapping[str, Any]) -> Any:
@@ -116,16 +108,14 @@ def _learner_from_dict(data: Mapping[str, Any], depth: int = 0) -> TableEstimato
     known = [*learners().values(), *WRAPPERS]
     check(name in known, f"this release does not know the learner {name!r}")
     parameters = {
-        key: _learner_from_dict(value, depth + 1) if _is_learner(value) else unplain(value)
+        key: _learner_from_dict(value, depth + 1)
+        if isinstance(value, dict) and "learner" in value
+        else unplain(value)
         for key, value in data["parameters"].items()
         if not is_object(value)
     }
     model: TableEstimator = getattr(weigh, name)(**parameters)
     return model
-
-
-def _is_learner(value: Any) -> bool:
-    return isinstance(value, dict) and "learner" in value
 
 
 def mean_to_dict(mean: Mean) -> dict[str, Any]:

@@ -1,8 +1,7 @@
 """The editor in the browser: a local page for the changes that `weigh.edit` makes.
 
-effects  performance of the model on the evaluation rows, and the effect of a change
+view     what the page shows, as plain data: tables, their shapes, and the effect of a change
 session  one sitting: changes that are tried, accepted, undone, kept in a draft and saved
-view     the tables and their shapes as plain data for the page
 app      the routes of the page, and the server, which only this machine can reach
 """
 

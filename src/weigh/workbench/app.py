@@ -9,36 +9,38 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
+from weigh.errors import Extra
 from weigh.layout import asset, document, render
-from weigh.serving.app import LACKS, check_host, read_body
+from weigh.serving.app import NEEDS, check_host, read_body
 from weigh.serving.rows import RefusalError
 from weigh.serving.server import bind
 from weigh.workbench.session import Session
+
+applications, concurrency, responses, routing = (
+    Extra(f"starlette.{part}", NEEDS)
+    for part in ("applications", "concurrency", "responses", "routing")
+)
+uvicorn = Extra("uvicorn", NEEDS)
 
 HOST = "127.0.0.1"
 HOSTS = frozenset(["localhost"])
 """Host names that a request may have, besides numeric addresses."""
 
+STYLES = "page.css", "report.css", "controls.css"
 MOST_BYTES = 1 << 18
 HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 
 
 def make_editor(session: Session, token: str, title: str = "Edit a model") -> Any:
     """The page as an ASGI application; every address begins with the token."""
-    try:
-        from starlette.applications import Starlette
-        from starlette.routing import Route
-    except ImportError:
-        raise ImportError(LACKS) from None
-
     page = _Page(session, token, title)
     routes = [
-        Route("/{token}/", page.show),
-        Route("/{token}/state", page.state),
-        Route("/{token}/table", page.table),
-        Route("/{token}/{verb}", page.act, methods=["POST"]),
+        routing.Route("/{token}/", page.show),
+        routing.Route("/{token}/state", page.state),
+        routing.Route("/{token}/table", page.table),
+        routing.Route("/{token}/{verb}", page.act, methods=["POST"]),
     ]
-    return Starlette(routes=routes)
+    return applications.Starlette(routes=routes)
 
 
 class _Page:
@@ -58,19 +60,17 @@ class _Page:
 
     async def show(self, request: Any) -> Any:
         """The page itself."""
-        from starlette.responses import HTMLResponse
-
         if not self._knows(request):
-            return self._answer({"error": "not found"}, 404)
+            return self._refuse()
         shown = document(
             self.title,
             render("editor.html", title=self.title),
-            asset("weigh.pages", "page.css", "report.css") + asset(__package__, "editor.css"),
-            asset(__package__, "editor.js"),
+            asset("weigh.pages", *STYLES) + asset(__package__, "editor.css"),
+            asset("weigh.pages", "words.js") + asset(__package__, "editor.js"),
             self._about(),
             connect=True,
         )
-        return HTMLResponse(shown, headers=HEADERS)
+        return self._answer(shown, kind="text/html")
 
     def _about(self) -> dict[str, Any]:
         evidence = self.session.editor.evidence
@@ -80,12 +80,12 @@ class _Page:
             "approves": self.session.approves,
             "points": self.session.points,
             "card": evidence.units.are_points,
-            "rows": len(self.session.editor.sample.labels),
+            "rows": len(self.session.editor.rows.sample.labels),
             "columns": self.session.column_names,
             "output": str(self.session.output),
             "log": str(self.session.log),
             "continued": self.session.continued,
-            "judged": self.session.editor.train is self.session.editor.sample,
+            "judged": self.session.editor.fitted_rows is self.session.editor.rows,
         }
 
     async def state(self, request: Any) -> Any:
@@ -99,38 +99,33 @@ class _Page:
 
     async def act(self, request: Any) -> Any:
         """Try, make, undo or save changes."""
-        if not self._knows(request):
-            return self._answer({"error": "not found"}, 404)
         verb = self.verbs.get(request.path_params["verb"])
-        if verb is None:
-            return self._answer({"error": "not found"}, 404)
+        if verb is None or not self._knows(request):
+            return self._refuse()
         try:
-            body = await read_body(request, MOST_BYTES)
-            asked = json.loads(body or b"{}")
+            asked = json.loads(await read_body(request, MOST_BYTES) or b"{}")
             if not isinstance(asked, dict):
                 raise ValueError("send a JSON object")
         except RefusalError as error:
-            return self._answer({"error": str(error)}, error.status)
+            return self._refuse(error, error.status)
         except (ValueError, RecursionError) as error:
-            return self._answer({"error": str(error)}, 400)
+            return self._refuse(error, 400)
         return await self._do(request, lambda: verb(asked))
 
     async def _do(self, request: Any, work: Callable[[], Any]) -> Any:
-        from starlette.concurrency import run_in_threadpool
-
         if not self._knows(request):
-            return self._answer({"error": "not found"}, 404)
-        return self._answer(*await run_in_threadpool(self._locked, work))
+            return self._refuse()
+        return await concurrency.run_in_threadpool(self._locked, work)
 
-    def _locked(self, work: Callable[[], Any]) -> tuple[Any, int]:
+    def _locked(self, work: Callable[[], Any]) -> Any:
         with self.lock:
             try:
-                return work(), 200
+                return self._answer(json.dumps(work(), allow_nan=False))
             except (ValueError, TypeError, KeyError, IndexError) as error:
                 told = error.args[0] if isinstance(error, KeyError) and error.args else error
-                return {"error": str(told)}, 400
+                return self._refuse(told, 400)
             except OSError as error:  # such as a full disk
-                return {"error": f"nothing was changed: {error}"}, 500
+                return self._refuse(f"nothing was changed: {error}", 500)
 
     def _knows(self, request: Any) -> bool:
         """Whether a request has the token, and is addressed to this machine."""
@@ -140,22 +135,17 @@ class _Page:
             return False
         return secrets.compare_digest(request.path_params["token"].encode(), self.token.encode())
 
-    def _answer(self, data: Any, status: int = 200) -> Any:
-        from starlette.responses import Response
+    def _refuse(self, error: Any = "not found", status: int = 404) -> Any:
+        return self._answer(json.dumps({"error": str(error)}), status)
 
-        text = json.dumps(data, allow_nan=False)
-        return Response(text, status, HEADERS, media_type="application/json")
+    def _answer(self, text: str, status: int = 200, kind: str = "application/json") -> Any:
+        return responses.Response(text, status, HEADERS, media_type=kind)
 
 
 def edit_in_browser(
     session: Session, port: int = 0, title: str = "Edit a model", *, tell: Callable[[str], Any]
 ) -> None:
     """Serve the page until Ctrl-C; `tell` is called with its address, which holds a secret."""
-    try:
-        import uvicorn
-    except ImportError:
-        raise ImportError(LACKS) from None
-
     token = secrets.token_urlsafe(18)
     app = make_editor(session, token, title)
     settings = {"log_level": "warning", "access_log": False, "ws": "none", "lifespan": "off"}

@@ -1,7 +1,7 @@
 // The editor: every number comes from the session on the server; the page only stores what is open.
 (() => {
   const about = JSON.parse(document.getElementById("model").textContent);
-  const byId = (id) => document.getElementById(id);
+  const { byId, make } = words;
   const SVG = "http://www.w3.org/2000/svg";
   const number = about.link !== ""; // a regressor
   const factors = about.link === "log";
@@ -59,12 +59,6 @@
   function named(label) { return `“${table.levels.find((level) => level.label === label)?.text ?? label}”`; }
 
   function shownAs(name) { return `“${state.tables.find((t) => t.name === name)?.shown ?? name}”`; }
-
-  function make(kind, properties = {}, ...inside) {
-    const made = Object.assign(document.createElement(kind), properties);
-    made.append(...inside);
-    return made;
-  }
 
   function draw(kind, attributes) {
     const made = document.createElementNS(SVG, kind);

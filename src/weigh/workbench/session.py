@@ -19,8 +19,7 @@ from weigh.frames import read
 from weigh.metrics.predicted import column_of
 from weigh.sheet import find_class
 from weigh.store import save, version_of
-from weigh.workbench.effects import Effects, NumberEffects, Totals, judge_of
-from weigh.workbench.view import show_table, show_tables
+from weigh.workbench.view import Judge, Totals, show_table, show_tables
 from weigh.writing import write_text
 
 DRAFT, LOG = ".draft", ".changes.csv"
@@ -80,8 +79,8 @@ class Session:
                 f"{self.output} exists already; give it as the model to continue it in another "
                 "file, or name another output"
             )
-        self._judge = judge_of(editor.rows, cut_off)
-        self._totals = Totals.of(editor.evidence, editor.sample)
+        self._judge = Judge(editor.rows, cut_off)
+        self._totals = Totals.of(editor.evidence, editor.rows.sample)
         self.look(cut_off, by or "")
         self.continued = self._continue()
 
@@ -108,7 +107,7 @@ class Session:
         if by != judge.by:
             judge = judge.grouped(by, column_of(self._table, by, "by") if by else None)
         self._judge = judge
-        start = Totals.of(self.editor.given.evidence_, self.editor.sample, self._totals)
+        start = Totals.of(self.editor.given.evidence_, self.editor.rows.sample, self._totals)
         self.before, self.now = judge.measure(start, "before"), judge.measure(self._totals)
         return self
 
@@ -117,7 +116,7 @@ class Session:
         edits = self.editor.edits[self._given :]
         return {
             "tables": show_tables(self.editor.evidence),
-            "effects": {"before": _plain(self.before), "now": _plain(self.now)},
+            "effects": {"before": self.before, "now": self.now},
             "history": [_line(change) for change in edits],
             "earlier": self._given,
             "undo": self.editor.can_undo,
@@ -147,11 +146,11 @@ class Session:
     def preview(self, action: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """What a change would do, without making it; other tables stay as they are."""
         after = self.editor.preview(action, arguments)
-        totals = Totals.of(after, self.editor.sample, self._totals)
+        totals = Totals.of(after, self.editor.rows.sample, self._totals)
         new = [table.name for table in after if table.name not in self.editor.evidence]
         name = str(arguments.get("feature", "")) or "".join(new)  # of a pair that is added
         shown = self._show(after, name) if name in after else None
-        return {"effects": _plain(self._judge.measure(totals, "after")), "table": shown}
+        return {"effects": self._judge.measure(totals, "after"), "table": shown}
 
     def accept(
         self, action: str, arguments: Mapping[str, Any], why: str, refit: bool = False, **seen: Any
@@ -189,7 +188,7 @@ class Session:
             back()
             raise
         self._saved = -1
-        self._totals = Totals.of(self.editor.evidence, self.editor.sample, self._totals)
+        self._totals = Totals.of(self.editor.evidence, self.editor.rows.sample, self._totals)
         self.now = self._judge.measure(self._totals)
         return self.state()
 
@@ -247,7 +246,7 @@ class Session:
         self._written = self.draft.read_text(encoding="utf-8", errors="replace")
         edits = _read_draft(self.draft, self._written, self._made_of)
         self.editor.replay(edits)
-        self._totals = Totals.of(self.editor.evidence, self.editor.sample, self._totals)
+        self._totals = Totals.of(self.editor.evidence, self.editor.rows.sample, self._totals)
         self.now = self._judge.measure(self._totals)
         self._saved = -1
         return len(edits)
@@ -267,22 +266,11 @@ def _read_draft(path: Path, text: str, made_of: str) -> list[Change]:
     return edits
 
 
-def _plain(effects: Effects | NumberEffects) -> dict[str, Any]:
-    """Numbers as JSON has them: what is not known is null."""
-    told = {name: _number(x) for name, x in vars(effects).items() if isinstance(x, float)}
-    groups = [vars(group) for group in effects.groups]
-    return told | {"groups": groups, "calibration": effects.calibration}
-
-
 def _find_approved(classes: list[Any], adverse: Any) -> str:
     """Which side of the cut-off, a probability of the second class, is approved; empty: no side."""
     if adverse is None:
         return ""
     return "below" if find_class(classes, adverse, role="adverse") == 1 else "above"
-
-
-def _number(value: float) -> float | None:
-    return value if value == value else None
 
 
 def _line(change: Change) -> dict[str, Any]:

@@ -122,7 +122,8 @@ def _totals(formula: Formula) -> list[Element]:
         weights = []
         for j, term in enumerate(formula.terms):
             name = _own(formula, f"weight {j} {k}")
-            found.append(_derived(name, _weight(formula, term, j, k)))
+            values = [spell(row[k]) for row in term.weights]  # other levels weigh 0
+            found.append(_derived(name, _look_up(formula, term, j, values, 0.0)))
             weights.append(field(name))
         total = apply("sum", number(prior), *weights)
         if formula.not_known:
@@ -153,11 +154,6 @@ def _factor(formula: Formula) -> list[Element]:
     inner = apply("*", number(formula.attenuation.k), apply("sum", *parts))
     whole = apply("/", number(1.0), apply("sqrt", apply("+", number(1.0), inner)))
     return [*found, _derived(_own(formula, "factor"), whole)]
-
-
-def _weight(formula: Formula, term: Term, j: int, k: int) -> Element:
-    """The weight of a row's level; levels that are not listed have weight 0."""
-    return _look_up(formula, term, j, [spell(weights[k]) for weights in term.weights], 0.0)
 
 
 def _look_up(formula: Formula, term: Term, j: int, values: list[str], default: float) -> Element:

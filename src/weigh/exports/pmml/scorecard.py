@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import isinf
 from xml.etree.ElementTree import Element
 
-from weigh.bins import Ask, Condition, Feature
+from weigh.bins import Condition, Feature
 from weigh.evidence import BOUND, Curve, Piece
 from weigh.evidence.exposure import OffsetColumn
 from weigh.exports.pmml.document import (
@@ -63,8 +63,9 @@ def _attributes(term: Term, texts: tuple[str, ...]) -> list[Element]:
     one.
     """
     column, *more = term.columns
+    pairs: list[tuple[tuple[int, ...], Element]]
     if not (more or column.asked):
-        pairs = [(_only(test.place), _test(column, test)) for test in column.conditions]
+        pairs = [((test.place,), _test(column, test)) for test in column.conditions]
     else:
         pairs = [(place, _every(term.columns, place)) for place in term.places]
     found = []
@@ -80,10 +81,6 @@ def _attributes(term: Term, texts: tuple[str, ...]) -> list[Element]:
     return found
 
 
-def _only(place: int) -> tuple[int, ...]:
-    return (place,)
-
-
 def _test(column: Feature, test: Condition) -> Element:
     if test.holds == "missing":
         return node("SimplePredicate", field=column.name, operator="isMissing")
@@ -97,11 +94,10 @@ def _every(columns: tuple[Feature, ...], places: tuple[int, ...]) -> Element:
     """The predicate that a row has a level of a table and that its questions are asked."""
     parts = [part for c, place in zip(columns, places, strict=True) for part in _is_level(c, place)]
     asks = [ask for column in columns for ask in column.asked]
-    return _join("and", parts + [_is_any(ask) for ask in asks])
-
-
-def _is_any(ask: Ask) -> Element:
-    return _join("or", [_join("and", _is_level(ask.feature, place)) for place in ask.places])
+    for ask in asks:
+        levels = [_join("and", _is_level(ask.feature, place)) for place in ask.places]
+        parts.append(_join("or", levels))
+    return _join("and", parts)
 
 
 def _join(operator: str, parts: list[Element]) -> Element:
@@ -143,7 +139,7 @@ def _is_other(column: Feature) -> list[Element]:
 def _outputs(formula: Formula) -> list[Element]:
     score = own_name(formula, formula.score_name or "score")
     made = [output(formula, score, "predictedValue")]
-    total = field(score) if formula.curve is None else _worth(formula.curve, score)
+    total = field(score) if formula.curve is None else _recalibrate(formula.curve, score)
     for column in formula.offsets:
         total = apply("+", total, _add_offset(column))
     said = own_name(formula, formula.total_names[0])
@@ -176,7 +172,7 @@ def _predictions(formula: Formula, total: str) -> list[Element]:
     return [apply("/", number(1.0), apply("+", number(1.0), power)) for power in powers]
 
 
-def _worth(curve: Curve, score: str) -> Element:
+def _recalibrate(curve: Curve, score: str) -> Element:
     """The recalibrated log odds: the curve as nested conditions, one per piece."""
     tree = _polynomial(curve.pieces[-1], score)
     for piece in reversed(curve.pieces[:-1]):

@@ -8,9 +8,13 @@ from math import isinf
 from typing import Any
 
 from weigh.bins import Kind
+from weigh.errors import Extra
 from weigh.exports.targets import is_no_unicode
 from weigh.formula import Input
 from weigh.frames import Value
+
+NEEDS = "SQL exports need sqlglot: pip install 'weigh[sql]'"
+sqlglot, exp = Extra("sqlglot", NEEDS), Extra("sqlglot.expressions", NEEDS)
 
 DIALECTS = ("duckdb", "postgres", "sqlite", "spark", "bigquery", "snowflake", "tsql", "mysql")
 
@@ -72,15 +76,6 @@ SOURCE = "weigh_rows"
 unqualified quoted name as text if there is no such column."""
 
 
-def import_sqlglot() -> Any:
-    """Import sqlglot, which writes the dialects."""
-    try:
-        import sqlglot
-    except ImportError:
-        raise ImportError("SQL exports need sqlglot: pip install 'weigh[sql]'") from None
-    return sqlglot
-
-
 @dataclass(frozen=True)
 class Dialect:
     """The SQL of one database, as expressions of sqlglot."""
@@ -104,12 +99,11 @@ class Dialect:
     def _fill(self, kind: str, own: Any, words: Any = None) -> Any:
         """The template of a kind with `own` as the column and `words` as the error message."""
         template = READ[kind].get(self.name) or READ[kind][""]
-        tree = import_sqlglot().parse_one(template, dialect=self.name)
+        tree = sqlglot.parse_one(template, dialect=self.name)
         return own if template == "c" else tree.transform(lambda node: _swap(node, own, words))
 
     def is_equal(self, x: Any, value: Value) -> Any:
         """A comparison of a column, as given by `read`, with a value."""
-        exp = import_sqlglot().exp
         if isinstance(value, bool):
             return exp.EQ(this=x, expression=exp.Boolean(this=value))
         if isinstance(value, str):
@@ -131,7 +125,6 @@ class Dialect:
 
     def label(self, value: str) -> Any:
         """A text literal to show in the result."""
-        exp = import_sqlglot().exp
         return exp.National(this=value) if self.name == "tsql" else exp.Literal.string(value)
 
     def number(self, value: Any, exact: bool = False) -> Any:
@@ -140,7 +133,6 @@ class Dialect:
         Floats are written with an exponent, because databases read other literals as decimals.
         SQLite can be off by one bit for short literals; 17 digits are always exact.
         """
-        exp = import_sqlglot().exp
         if isinstance(value, int):
             text = str(abs(value))
         else:
@@ -153,11 +145,10 @@ class Dialect:
 
     def double(self, tree: Any) -> Any:
         """A cast to double, because PostgreSQL reads literals as decimals."""
-        return import_sqlglot().exp.cast(tree, "DOUBLE")
+        return exp.cast(tree, "DOUBLE")
 
     def largest(self, trees: list[Any]) -> Any:
         """The largest of some numbers."""
-        exp = import_sqlglot().exp
         name = "MAX" if self.name == "sqlite" else "GREATEST"
         return trees[0] if len(trees) == 1 else exp.Anonymous(this=name, expressions=trees)
 
@@ -182,12 +173,11 @@ def _refuse(column: Input) -> str:
 
 def minus(tree: Any) -> Any:
     """The negative of a number."""
-    return import_sqlglot().exp.Neg(this=tree)
+    return exp.Neg(this=tree)
 
 
 def name_column(name: str, table: str = "") -> Any:
     """A column by its quoted name, qualified by the table if one is given."""
-    exp = import_sqlglot().exp
     of = exp.to_identifier(table, quoted=True) if table else None
     return exp.Column(this=exp.to_identifier(name, quoted=True), table=of)
 

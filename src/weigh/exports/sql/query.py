@@ -12,7 +12,7 @@ from weigh.exports.sql.dialects import (
     SOURCE,
     STEP,
     Dialect,
-    import_sqlglot,
+    exp,
     is_no_sql,
     make_names,
     name_column,
@@ -22,6 +22,7 @@ from weigh.exports.sql.dialects import (
 from weigh.exports.sql.steps import Named
 from weigh.exports.targets import refuse_mixed, refuse_text
 from weigh.formula import Formula
+from weigh.parameters import check_count
 
 SHORT = 4
 """Number of steps of a plain model of two classes: inputs, weights, total and power."""
@@ -75,25 +76,34 @@ def plan(
     kept = {f"k{i}": name_column(name, SOURCE) for i, name in enumerate(keep)}
     chain = _Chain(say, kept, table)
     _add_steps(chain, formula, reasons)
-    names = _names(formula, dialect, contributions, reasons, tuple(keep))
-    text = chain.end(dict(zip(names.every, _columns(formula, say, names), strict=True)))
+    groups = _groups(formula, say, contributions, reasons)
+    own = make_names([name for group in groups.values() for name, _ in group], dialect)
+    _refuse_clash(keep, own)
+    unused = iter(own)
+    named = {what: tuple(next(unused) for _ in group) for what, group in groups.items()}
+    told = [tree for group in groups.values() for _, tree in group]
+    columns = {name: name_column(step) for name, step in zip(keep, kept, strict=True)}
+    text = chain.end(columns | dict(zip(own, told, strict=True)))
     head = (
         f"-- {printable(formula.description)}, written down by weigh for {dialect}, table "
         f"{printable(table)}\n"
     )
-    return Query(
-        head + text + "\n",
-        names.totals,
-        names.predictions,
-        names.contributions,
-        names.reasons,
-        names.score[0] if names.score else "",
-    )
+    return Query(head + text + "\n", score="".join(named.pop("score")), **named)
+
+
+def _refuse_clash(keep: Sequence[str], own: Sequence[str]) -> None:
+    """Refuse to copy a column twice, or one with the name of a score."""
+    folded = {name.casefold() for name in own}
+    for name in keep:
+        if name.casefold() in folded or [*keep].count(name) > 1:
+            raise ValueError(
+                f"keep names {name!r}, which is listed twice or is also a column of the scores; "
+                "rename it"
+            )
 
 
 def _check_reasons(formula: Formula, reasons: int) -> None:
-    if not isinstance(reasons, int) or reasons < 0:
-        raise ValueError(f"reasons must be a whole number of at least 0, got {reasons!r}")
+    check_count("reasons", reasons, 0)
     if reasons and len(formula.prior) > 1:
         raise ValueError(
             f"reasons in SQL need a model of two classes, and this one has {len(formula.classes)}; "
@@ -108,19 +118,18 @@ class _Chain:
     """
 
     def __init__(self, dialect: Dialect, kept: Named, table: str) -> None:
-        self.exp = import_sqlglot().exp
         self.dialect, self.table, self.kept = dialect, table, kept
         self.queries: list[tuple[str, Any]] = []
         self.carried: list[str] = [*kept]
 
     def _source(self) -> Any:
         if self.queries:
-            return self.exp.to_identifier(self.queries[-1][0], quoted=True)
-        to_id = self.exp.to_identifier
+            return exp.to_identifier(self.queries[-1][0], quoted=True)
+        to_id = exp.to_identifier
         parts = [to_id(part, quoted=True) for part in split_table(self.table, self.dialect.name)]
         named = dict(zip(("this", "db", "catalog"), parts, strict=False))  # of up to three
-        alias = self.exp.TableAlias(this=to_id(SOURCE, quoted=True))
-        return self.exp.Table(**named, alias=alias)
+        alias = exp.TableAlias(this=to_id(SOURCE, quoted=True))
+        return exp.Table(**named, alias=alias)
 
     def step(self, name: str, columns: Named, drop: str = "") -> None:
         """Add a step with new columns, replacing columns of the same name.
@@ -150,16 +159,16 @@ class _Chain:
         return long and self.dialect.name in ("postgres", "sqlite")
 
     def _select(self, columns: Named) -> Any:
-        alias, to_id = self.exp.alias_, self.exp.to_identifier
+        alias, to_id = exp.alias_, exp.to_identifier
         named = [alias(tree, to_id(name, quoted=True)) for name, tree in columns.items()]
-        return self.exp.Select().select(*named, copy=False).from_(self._source(), copy=False)
+        return exp.Select().select(*named, copy=False).from_(self._source(), copy=False)
 
     def end(self, columns: Named) -> str:
         """The text of the final query over all steps."""
         split_table(self.table, self.dialect.name, {name for name, _ in self.queries})
         query = self._select(columns)
         for name, step in self.queries:
-            alias = self.exp.to_identifier(name, quoted=True)
+            alias = exp.to_identifier(name, quoted=True)
             kept = self._keeps(name) or None
             query = query.with_(alias, as_=step, materialized=kept, copy=False)
         return self.dialect.finish(query) + ";"
@@ -177,7 +186,7 @@ def _add_steps(chain: _Chain, formula: Formula, reasons: int) -> None:
     if formula.score_name:
         chain.step("scores", {"score": name_column("t0")})
     if formula.curve is not None:
-        chain.step("worth", steps.apply_curve(formula.curve, say))
+        chain.step("recalibrated", steps.apply_curve(formula.curve, say))
         chain.step("shifted", steps.shift_curve(formula.curve, say))
     if len(formula.prior) > 1:
         chain.step("top", steps.find_top(formula, say))
@@ -188,65 +197,25 @@ def _add_steps(chain: _Chain, formula: Formula, reasons: int) -> None:
         chain.step(f"named_{i + 1}", steps.name_heaviest(formula, say, i))
 
 
-@dataclass(frozen=True)
-class _Names:
-    """The names of the columns of the final query."""
-
-    kept: tuple[str, ...]
-    score: tuple[str, ...]
-    totals: tuple[str, ...]
-    predictions: tuple[str, ...]
-    contributions: tuple[str, ...]
-    reasons: tuple[str, ...]
-
-    @property
-    def every(self) -> tuple[str, ...]:
-        """All names in the order of the columns."""
-        own = (*self.score, *self.totals, *self.predictions, *self.contributions, *self.reasons)
-        return (*self.kept, *own)
-
-
-def _names(
-    formula: Formula, dialect: str, contributions: bool, reasons: int, kept: tuple[str, ...]
-) -> _Names:
+def _groups(
+    formula: Formula, say: Dialect, contributions: bool, reasons: int
+) -> dict[str, list[tuple[str, Any]]]:
+    """Names and expressions of the final query's columns, in their order."""
     many, kind = len(formula.prior) > 1, "reason_weight" if formula.costs is None else "reason_cost"
-    weights = [
-        f"weight_{term.name}_{name}" if many else f"weight_{term.name}"
-        for term in formula.terms
-        for name in (formula.class_names if many else ("",))
-    ]
-    groups = (
-        [formula.score_name] if formula.score_name else [],
-        [*formula.total_names],
-        [*formula.prediction_names],
-        weights if contributions else [],
-        [f"{what}_{i + 1}" for i in range(reasons) for what in ("reason", kind)],
-    )
-    own = make_names([name for group in groups for name in group], dialect)
-    for name in kept:
-        if name.casefold() in {other.casefold() for other in own} or kept.count(name) > 1:
-            raise ValueError(
-                f"keep names {name!r}, which is listed twice or is also a column of the scores; "
-                "rename it"
-            )
-    it = iter(own)
-    return _Names(kept, *(tuple(next(it) for _ in group) for group in groups))
-
-
-def _columns(formula: Formula, say: Dialect, names: _Names) -> list[Any]:
-    """The expressions of the final query's columns, in the order of the names."""
-    kept = [name_column(f"k{i}") for i in range(len(names.kept))]
-    score = [name_column("score") for _ in names.score]
-    totals = [name_column(f"t{k}") for k in range(len(formula.prior))]
     told = steps.estimate(formula) if formula.estimates else steps.share(formula, say)
-    every = [f"w{j}_{k}" for j in range(len(formula.terms)) for k in range(len(formula.prior))]
-    weights = [name_column(name) for name in every] if names.contributions else []
-    whys = [steps.tell_reason(formula, say, i) for i in range(len(names.reasons) // 2)]
-    return [
-        *kept,
-        *score,
-        *totals,
-        *told,
-        *weights,
-        *(tree for one in whys for tree in one.values()),
-    ]
+    whys = [steps.tell_reason(formula, say, i).values() for i in range(reasons)]
+    return {
+        "score": [(formula.score_name, name_column("score"))] if formula.score_name else [],
+        "totals": [(name, name_column(f"t{k}")) for k, name in enumerate(formula.total_names)],
+        "predictions": [*zip(formula.prediction_names, told, strict=True)],
+        "contributions": [
+            (f"weight_{term.name}{f'_{name}' * many}", name_column(f"w{j}_{k}"))
+            for j, term in enumerate(formula.terms if contributions else ())
+            for k, name in enumerate(formula.class_names if many else ("",))
+        ],
+        "reasons": [
+            pair
+            for i, trees in enumerate(whys, 1)
+            for pair in zip((f"reason_{i}", f"{kind}_{i}"), trees, strict=True)
+        ],
+    }

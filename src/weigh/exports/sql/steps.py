@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 from weigh.bins import Condition, Feature
 from weigh.evidence import BOUND, Curve
 from weigh.evidence.exposure import OffsetColumn
-from weigh.exports.sql.dialects import Dialect, import_sqlglot, minus, name_column
+from weigh.exports.sql.dialects import Dialect, exp, minus, name_column
 from weigh.formula import Formula, Term
 
 Pick: TypeAlias = Callable[[int], Any]
@@ -47,7 +47,6 @@ def _case(column: Feature, x: Any, dialect: Dialect, results: Mapping[int, Any],
 
     Tests without a result are left out, unless a final ELSE would catch their rows.
     """
-    exp = import_sqlglot().exp
     tree, needed = exp.Case(), column.conditions[-1].holds == "any"
     for test in column.conditions:
         result = results[test.place]
@@ -63,7 +62,6 @@ def _or(result: Any, none: Any) -> Any:
 
 
 def _condition(test: Condition, x: Any, dialect: Dialect) -> Any:
-    exp = import_sqlglot().exp
     if test.holds == "missing":
         return exp.Is(this=x, expression=exp.null())
     if test.holds == "equal":
@@ -84,7 +82,7 @@ def read_inputs(formula: Formula, dialect: Dialect) -> Named:
 
 def hide_inputs(formula: Formula, dialect: Dialect) -> Named:
     """Columns of conditional questions, set to NULL in rows where the question is not asked."""
-    found, read, null = {}, inputs_by_name(formula), import_sqlglot().exp.null()
+    found, read, null = {}, inputs_by_name(formula), exp.null()
     for j, column in enumerate(formula.inputs):
         tree = name_column(f"x{j}")
         for ask in column.asked:
@@ -115,7 +113,6 @@ def weigh_terms(formula: Formula, dialect: Dialect) -> Named:
 
 def _add_offset(column: OffsetColumn, x: Any, dialect: Dialect) -> Any:
     """What exposure or offset add to the total; NULL for an exposure that is not positive."""
-    exp = import_sqlglot().exp
     missing, zero = exp.Is(this=x, expression=exp.null()), dialect.number(0.0)
     tree = exp.Case().when(missing, zero)
     if column.role == "offset":
@@ -129,14 +126,13 @@ def inputs_by_name(formula: Formula) -> dict[str, Any]:
 
 
 def _count_answers(formula: Formula, read: dict[str, Any], dialect: Dialect) -> Any:
-    exp = import_sqlglot().exp
     always = sum(not term.skips for term in formula.terms)
     parts = [dialect.number(float(always))]
     for term in formula.terms:
         if term.skips:
             asked = [c.name for c in term.columns if c.skip_missing]
-            lacks = [exp.Is(this=read[name].copy(), expression=exp.null()) for name in asked]
-            none = reduce(lambda a, b: exp.Or(this=a, expression=b), lacks)
+            missing = [exp.Is(this=read[name].copy(), expression=exp.null()) for name in asked]
+            none = reduce(lambda a, b: exp.Or(this=a, expression=b), missing)
             parts.append(exp.Case().when(none, dialect.number(0.0)).else_(dialect.number(1.0)))
     return add(parts)
 
@@ -168,7 +164,7 @@ def _total(formula: Formula, dialect: Dialect, k: int) -> Any:
         n = add([n, dialect.number(1.0)])
     if rule.form == "known":
         inner = add([dialect.number(1.0), times(n, _signed(dialect.number(rule.k)))])
-        root = import_sqlglot().exp.Sqrt(this=inner)
+        root = exp.Sqrt(this=inner)
         exponent = divide(dialect.double(dialect.number(1.0)), root)
     else:
         exponent = divide(most, dialect.largest([n, most.copy()]))
@@ -180,7 +176,7 @@ def _total(formula: Formula, dialect: Dialect, k: int) -> Any:
 
 def apply_curve(curve: Curve, dialect: Dialect) -> Named:
     """The recalibrated totals; an isotonic curve gives probabilities at this step."""
-    exp, t = import_sqlglot().exp, name_column("t0")
+    t = name_column("t0")
     tree = exp.Case()
     for piece in curve.pieces:
         d = exp.Paren(this=exp.Sub(this=t.copy(), expression=_signed(dialect.number(piece.start))))
@@ -204,7 +200,7 @@ def _polynomial(cubic: Iterable[float], d: Any, dialect: Dialect) -> Any:
 
 def shift_curve(curve: Curve, dialect: Dialect) -> Named:
     """The shift of the prior added to the totals, after probabilities are turned into log odds."""
-    exp, t = import_sqlglot().exp, name_column("t0")
+    t = name_column("t0")
     if curve.steps:
         low, high = dialect.number(BOUND), dialect.number(1 - BOUND)
         clipped = exp.Case().when(exp.LT(this=t.copy(), expression=low), low.copy())
@@ -220,7 +216,6 @@ def find_top(formula: Formula, dialect: Dialect) -> Named:
 
     One-vs-rest totals use min(largest total, 0).
     """
-    exp = import_sqlglot().exp
     top = dialect.largest([name_column(f"t{k}") for k in range(len(formula.prior))])
     if formula.link == "ovr":
         zero = dialect.number(0.0)
@@ -230,7 +225,7 @@ def find_top(formula: Formula, dialect: Dialect) -> Named:
 
 def raise_totals(formula: Formula, dialect: Dialect) -> Named:
     """The exponentials from which `share` computes the probabilities."""
-    exp, found = import_sqlglot().exp, {}
+    found = {}
     for k in range(len(formula.prior)):
         t, top, zero = name_column(f"t{k}"), name_column("top"), dialect.number(0.0)
         small = power(minus(exp.Abs(this=t)), dialect)
@@ -247,7 +242,7 @@ def raise_totals(formula: Formula, dialect: Dialect) -> Named:
 
 def share(formula: Formula, dialect: Dialect) -> list[Any]:
     """The probability of each class."""
-    exp, n = import_sqlglot().exp, len(formula.prior)
+    n = len(formula.prior)
     powers = [name_column(f"e{k}") for k in range(n)]
     if n > 1:
         return [divide(p, add([q.copy() for q in powers])) for p in powers]
@@ -262,46 +257,42 @@ def share(formula: Formula, dialect: Dialect) -> list[Any]:
 def estimate(formula: Formula) -> list[Any]:
     """The predicted number: the total, or its exponential if the link is a logarithm."""
     total = name_column("t0")
-    return [import_sqlglot().exp.Exp(this=total) if formula.link == "log" else total]
+    return [exp.Exp(this=total) if formula.link == "log" else total]
 
 
 def power(x: Any, dialect: Dialect) -> Any:
     """The exponential of x <= 0, or 0 if x is below -FAR."""
-    exp = import_sqlglot().exp
     far = exp.LT(this=_paren(x.copy()), expression=minus(dialect.number(FAR)))
     return exp.Case().when(far, dialect.number(0.0)).else_(exp.Exp(this=x))
 
 
 def add(parts: list[Any]) -> Any:
     """A sum from left to right, in the order in which Python adds."""
-    exp = import_sqlglot().exp
     return reduce(lambda a, b: exp.Add(this=a, expression=_signed(b)), parts)
 
 
 def _signed(tree: Any) -> Any:
     """A negative number in parentheses, because two minus signs would begin a comment."""
-    exp = import_sqlglot().exp
     return exp.Paren(this=tree) if isinstance(tree, exp.Neg) else tree
 
 
 def _paren(tree: Any) -> Any:
-    exp = import_sqlglot().exp
     return exp.Paren(this=tree) if isinstance(tree, exp.Binary) else tree
 
 
 def times(a: Any, b: Any) -> Any:
     """A product."""
-    return import_sqlglot().exp.Mul(this=_paren(a), expression=_signed(_paren(b)))
+    return exp.Mul(this=_paren(a), expression=_signed(_paren(b)))
 
 
 def divide(a: Any, b: Any) -> Any:
     """A quotient of doubles."""
-    return import_sqlglot().exp.Div(this=_paren(a), expression=_paren(b), typed=True)
+    return exp.Div(this=_paren(a), expression=_paren(b), typed=True)
 
 
 def say_levels(formula: Formula, dialect: Dialect) -> Named:
     """The level of every table as text: its phrase, or the reason text of a scorecard."""
-    exp, read, found = import_sqlglot().exp, inputs_by_name(formula), {}
+    read, found = inputs_by_name(formula), {}
     for j, term in enumerate(formula.terms):
         phrases, none = term.phrases, exp.null()
         if formula.costs is not None:
@@ -321,8 +312,7 @@ def find_heaviest(formula: Formula, dialect: Dialect, i: int) -> Named:
 
 def name_heaviest(formula: Formula, dialect: Dialect, i: int) -> Named:
     """The index of the table that gives the i-th reason; the first in case of ties."""
-    exp, tree = import_sqlglot().exp, import_sqlglot().exp.Case()
-    heaviest = name_column(f"m{i}")
+    tree, heaviest = exp.Case(), name_column(f"m{i}")
     for j in range(len(formula.terms)):
         same = exp.EQ(this=_left(formula, j, i, dialect), expression=heaviest.copy())
         tree = tree.when(same, exp.Literal.number(j))
@@ -331,7 +321,7 @@ def name_heaviest(formula: Formula, dialect: Dialect, i: int) -> Named:
 
 def _left(formula: Formula, j: int, i: int, dialect: Dialect) -> Any:
     """The |weight| or cost of a table, or -1 if an earlier reason named it."""
-    exp, weight = import_sqlglot().exp, name_column(f"w{j}_0")
+    weight = name_column(f"w{j}_0")
     if formula.costs is None:
         weight = exp.Abs(this=weight)
     else:
@@ -345,11 +335,7 @@ def _left(formula: Formula, j: int, i: int, dialect: Dialect) -> Any:
 
 def tell_reason(formula: Formula, dialect: Dialect, i: int) -> Named:
     """The text of the i-th reason and its weight or cost; NULL and 0 if no reason is left."""
-    exp, text, weight = (
-        import_sqlglot().exp,
-        import_sqlglot().exp.Case(),
-        import_sqlglot().exp.Case(),
-    )
+    text, weight = exp.Case(), exp.Case()
     left = exp.GT(this=name_column(f"m{i}"), expression=dialect.number(0.0))
     for j in range(len(formula.terms)):
         named = exp.EQ(this=name_column(f"r{i}"), expression=exp.Literal.number(j))

@@ -18,10 +18,10 @@ from weigh.exports.xlsx.cells import (
     Lookup,
     address,
     choices,
-    import_openpyxl,
     is_missing,
     look_of,
     missing_word,
+    openpyxl,
     put,
     put_formula,
     spell_boolean,
@@ -76,7 +76,7 @@ class Case:
         if self.formula.curve is not None:
             apply = self._mean if self.formula.score_name else self._apply
             totals = [apply(self.formula.curve, totals[0])]
-        named = self.words.totals(self.formula)
+        named = self.words.totals
         look = "0.0000" if self.formula.score_name else self.words.look  # points are whole
         cells = [
             self.line(name, total, f"total_{k + 1}", look)
@@ -85,7 +85,7 @@ class Case:
         found, look = self._share, "0.0000"
         if self.formula.estimates:
             found, look = self._estimate, self._look
-        told = zip(self.words.predictions(self.formula), found(cells), strict=True)
+        told = zip(self.words.predictions, found(cells), strict=True)
         for name, (text, cell) in zip(prediction_cells(self.formula), told, strict=True):
             self.line(text, cell, name, look)
         self.sheet.print_area = f"A1:{address(self.row, self._far - 2).replace('$', '')}"
@@ -102,23 +102,21 @@ class Case:
 
     def name(self, name: str, cell: str) -> None:
         """Define a name for a cell."""
-        made = import_openpyxl().workbook.defined_name.DefinedName(
-            name, attr_text=f"{SHEET}!{cell}"
-        )
+        made = openpyxl.workbook.defined_name.DefinedName(name, attr_text=f"{SHEET}!{cell}")
         self.book.defined_names[name] = made
 
     @property
     def bold(self) -> Any:
         """The font of headings."""
-        return import_openpyxl().styles.Font(bold=True)
+        return openpyxl.styles.Font(bold=True)
 
     @property
     def left(self) -> Any:
         """The alignment of numbers in a column of text."""
-        return import_openpyxl().styles.Alignment(horizontal="left")
+        return openpyxl.styles.Alignment(horizontal="left")
 
     def _ask(self) -> None:
-        styles = import_openpyxl().styles
+        styles = openpyxl.styles
         put(
             self.sheet, 1, 1, f"{self.formula.model_name}: fill in the yellow cells"
         ).font = self.bold
@@ -182,7 +180,7 @@ class Case:
         self._note(cell, f"SUMPRODUCT(({same})*1)>0", words)
 
     def _guard(self, cell: Any, words: str, **rule: str) -> None:
-        kind = import_openpyxl().worksheet.datavalidation.DataValidation
+        kind = openpyxl.worksheet.datavalidation.DataValidation
         made = kind(allow_blank=True, showErrorMessage=True, error=words[:LONGEST], **rule)
         made.showInputMessage = "prompt" in rule
         self.sheet.add_data_validation(made)
@@ -194,7 +192,7 @@ class Case:
         made = put_formula(
             self.sheet, cell.row, ANSWER + 1, f'IF({empty},"",IF({holds},"","{words}"))'
         )
-        made.font = import_openpyxl().styles.Font(color="B00020")
+        made.font = openpyxl.styles.Font(color="B00020")
 
     def _hide(self) -> None:
         """Copy the answers to conditional questions to the far right, empty where not asked."""
@@ -212,7 +210,7 @@ class Case:
                 self.read[column.name] = address(FIRST + j, self._far)
 
     def _weigh(self) -> None:
-        for column, head in enumerate(("Feature", "Level", *self.words.heads(self.formula)), 1):
+        for column, head in enumerate(("Feature", "Level", *self.words.heads), 1):
             put(self.sheet, self.row, column, head).font = self.bold
         self.row += 1
         self.first = self.row

@@ -8,21 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from weigh.bins import Feature, Kind, label
+from weigh.errors import Extra
 from weigh.evidence import Curve
 from weigh.evidence.units import digits_of
 from weigh.formula import Formula, Input, Term
 
+openpyxl = Extra("openpyxl", "workbooks need openpyxl: pip install 'weigh[xlsx]'")
+
 BIG = 9.99999999999999e307
 """The largest number that a spreadsheet lets people type."""
-
-
-def import_openpyxl() -> Any:
-    """Import openpyxl, which writes the file."""
-    try:
-        import openpyxl
-    except ImportError:
-        raise ImportError("workbooks need openpyxl: pip install 'weigh[xlsx]'") from None
-    return openpyxl
 
 
 def is_no_cell(text: str) -> bool:
@@ -67,7 +61,7 @@ class Block:
     @property
     def range(self) -> str:
         """The absolute address of the cells, with the sheet."""
-        letter = import_openpyxl().utils.get_column_letter(self.column)
+        letter = openpyxl.utils.get_column_letter(self.column)
         last = self.first + self.size - 1
         return f"{self.sheet}!${letter}${self.first}:${letter}${last}"
 
@@ -78,7 +72,7 @@ class Block:
 
 def address(row: int, column: int) -> str:
     """The absolute address of a cell on the same sheet."""
-    return f"${import_openpyxl().utils.get_column_letter(column)}${row}"
+    return f"${openpyxl.utils.get_column_letter(column)}${row}"
 
 
 NO_NUMBER = "Not understood: a number is wanted. It weighs nothing."
@@ -88,78 +82,42 @@ AS_OTHER = "No level of its own: it weighs as other does."
 
 @dataclass(frozen=True)
 class Words:
-    """The labels of a workbook of a classifier, whose weights people read times 100."""
+    """The labels of a workbook, and the format of its weights."""
 
-    prior: str = "Prior"
-    weight: str = "Weight"
+    prior: str
+    weight: str
+    heads: tuple[str, ...]  # above the weights of a case
+    totals: tuple[str, ...]
+    predictions: tuple[str, ...]
     small: str = "exp(-|log odds|)"
     table: str = "Evidence"
     look: str = "0.0000"
 
-    def heads(self, formula: Formula) -> tuple[str, ...]:
-        """The headings above the weights of a case."""
-        if len(formula.prior) > 1:
-            return formula.class_names
-        return (self.weight, "For, times 100", "Against, times 100")
 
-    def totals(self, formula: Formula) -> tuple[str, ...]:
-        """The labels of the totals."""
-        return formula.total_names
-
-    def predictions(self, formula: Formula) -> tuple[str, ...]:
-        """The labels of the predictions."""
-        return formula.prediction_names
-
-
-class CardWords(Words):
-    """The labels of a workbook of a scorecard."""
-
-    def heads(self, formula: Formula) -> tuple[str, ...]:
-        """The heading above the points of a case."""
-        return (self.weight,)
-
-    def totals(self, formula: Formula) -> tuple[str, ...]:
-        """The label of the log odds that a score stands for."""
-        return (f"Log odds of {formula.class_names[1]}",)
-
-    def predictions(self, formula: Formula) -> tuple[str, ...]:
-        """The labels of the probabilities."""
-        return tuple(f"Probability of {name}" for name in formula.class_names)
-
-
-class NumberWords(Words):
-    """The labels of a workbook of a regressor, whose total is a number or its logarithm."""
-
-    def heads(self, formula: Formula) -> tuple[str, ...]:
-        """The headings above the weights of a case."""
-        return (self.weight, "Factor") if formula.link == "log" else (self.weight,)
-
-    def totals(self, formula: Formula) -> tuple[str, ...]:
-        """The label of the sum of prior and weights."""
-        return ("Total",)
-
-    def predictions(self, formula: Formula) -> tuple[str, ...]:
-        """The label of the predicted number."""
-        return (f"Estimate of {formula.estimated}",)
+def words_of(formula: Formula) -> Words:
+    """The labels for a classifier, a regressor or a scorecard."""
+    names = formula.class_names
+    told: tuple[str, ...] = (f"Estimate of {formula.estimated}",)
+    if formula.link == "log":  # the total is the logarithm of a number
+        both = "Logarithm", "Factor"
+        return Words("Start: nothing known", both[0], both, ("Total",), told)
+    if formula.link == "identity":
+        weights = [abs(w) for term in formula.terms for (w,) in term.weights]
+        look = look_of(max(weights, default=0.0) or formula.prior[0])
+        return Words("Start: nothing known", "Change", ("Change",), ("Total",), told, look=look)
+    if formula.score_name:
+        told = tuple(f"Probability of {name}" for name in names)
+        odds = (f"Log odds of {names[1]}",)  # that a score stands for
+        small = "Odds of the less likely class"
+        return Words("Base points", "Points", ("Points",), odds, told, small, "Points", "0")
+    heads = ("Weight", "For, times 100", "Against, times 100") if len(names) == 2 else names
+    return Words("Prior", "Weight", heads, formula.total_names, formula.prediction_names)
 
 
 def look_of(size: float) -> str:
     """The format of numbers of this size: three significant digits, with commas for thousands."""
     digits = digits_of(size)
     return f"#,##0.{'0' * digits}" if digits else "#,##0"
-
-
-def words_of(formula: Formula) -> Words:
-    """The labels for a classifier, a regressor or a scorecard."""
-    if formula.link == "log":
-        return NumberWords("Start: nothing known", "Logarithm")
-    if formula.link == "identity":
-        weights = [abs(w) for term in formula.terms for (w,) in term.weights]
-        look = look_of(max(weights, default=0.0) or formula.prior[0])
-        return NumberWords("Start: nothing known", "Change", look=look)
-    if not formula.score_name:
-        return Words()
-    return CardWords("Base points", "Points", "Odds of the less likely class", "Points", "0")
 
 
 SHEET = "Lookup"
@@ -234,7 +192,7 @@ class Lookup:
         pieces = [*reversed(curve.pieces)]
         columns = [[min(piece.upper, BIG) for piece in pieces], [piece.start for piece in pieces]]
         columns += [[piece.cubic[power] for piece in pieces] for power in range(4)]
-        return self.list("What totals are worth", *columns)
+        return self.list("Recalibration", *columns)
 
 
 def spell_boolean(cell: str) -> str:

@@ -15,8 +15,8 @@ from weigh.exports.xlsx.cells import (
     Lookup,
     Words,
     address,
-    import_openpyxl,
     is_no_cell,
+    openpyxl,
     put,
     put_formula,
     words_of,
@@ -33,7 +33,7 @@ WIDTHS = {"C": 9, "D": 10, "E": 9, "F": 10, "G": 9, "H": 9, "I": 9}
 def write_counts(sheet: Any, blocks: list[Block], costs: Costs) -> None:
     """Write the counts beside the points, and formulas for rates, WoE and IV beside the counts."""
     for column, head in enumerate(HEADS, COUNTS):
-        put(sheet, 1, column, head).font = import_openpyxl().styles.Font(bold=True)
+        put(sheet, 1, column, head).font = openpyxl.styles.Font(bold=True)
     for block, counts in zip(blocks, costs.counts, strict=True):
         for place, (rows, bads) in enumerate(counts):
             _write_level(sheet, block, block.first + place, (rows, bads), costs.favours_bad)
@@ -77,7 +77,7 @@ def write(formula: Formula) -> bytes:
     refuse_mixed(formula, "a workbook")
     refuse_inexact(formula, "a workbook")
     refuse_text(formula, "a workbook", is_no_cell)
-    book = import_openpyxl().Workbook()
+    book = openpyxl.Workbook()
     book.active.title = CASE
     words = words_of(formula)
     evidence, lists = book.create_sheet(words.table), book.create_sheet(LOOKUP)
@@ -99,7 +99,7 @@ def write(formula: Formula) -> bytes:
 
 def _write_evidence(formula: Formula, sheet: Any, words: Words) -> list[Block]:
     """Write one row per level; the last row of each feature stands for no level."""
-    bold = import_openpyxl().styles.Font(bold=True)
+    bold = openpyxl.styles.Font(bold=True)
     many = len(formula.prior) > 1
     heads = [f"Weight for {name}" for name in formula.class_names] if many else [words.weight]
     for column, head in enumerate(("Feature", "Level", *heads), 1):
