@@ -21,6 +21,7 @@ from scipy.special import expit
 from weigh import (
     AdjustedNB,
     BoostedNBRegressor,
+    EducatedNB,
     EvidenceNB,
     NomogramDisplay,
     PerplexedNB,
@@ -439,3 +440,16 @@ def test_what_has_no_single_sum_is_told_what_to_do():
         NomogramDisplay.from_estimator(numbers)
     with pytest.raises(ValueError, match="before it is fitted"):
         NomogramDisplay.from_estimator(EvidenceNB())
+
+
+def test_the_footnote_says_that_the_factor_of_incomplete_rows_is_left_out(monkeypatch):
+    X = np.random.default_rng(0).choice([*"ab"], (600, 5))
+    y = (X == "a").sum(axis=1) > 2  # separable, so weights are too large for incomplete rows
+    texts = []
+    for least in (None, np.inf):
+        if least is not None:
+            monkeypatch.setattr("weigh.educated.attenuation.LEAST_GAIN", least)
+        display = NomogramDisplay.from_estimator(EducatedNB(pairs=0).fit(X, y))
+        texts.append(" ".join(" ".join(text.get_text() for text in display.ax_.texts).split()))
+    assert "With ○ it is approximate: the factor of incomplete rows is left out." in texts[0]
+    assert "approximate" not in texts[1]
