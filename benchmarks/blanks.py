@@ -25,7 +25,6 @@ import weigh
 from benchmarks.quality import calibration_slope, hold_to_one_thread
 from benchmarks.sets import FOLDS, Problem, prepare
 from weigh.educated.blanks import shift
-from weigh.educated.partners import purify
 from weigh.evidence import Evidence
 from weigh.frames import read
 
@@ -87,8 +86,8 @@ class Result:
 
 def with_mean_zero(evidence: Evidence) -> Evidence:
     """Shift the tables to mean zero and drop the factor; totals of complete rows stay."""
-    plain = purify(replace(evidence, attenuation=None))
-    return shift(plain, np.array([table.share @ table.by_class for table in plain]))
+    plain = replace(evidence, attenuation=None)
+    return shift(plain, np.array([table.share @ table.by_class for table in evidence]))
 
 
 def measure(problem: Problem) -> Result:

@@ -20,7 +20,6 @@ import weigh
 from weigh import NOT_KNOWN, EducatedNB
 from weigh.educated.attenuation import WIDE
 from weigh.educated.blanks import LOOSE, Masks, base_totals, zero_not_known
-from weigh.educated.partners import purify
 from weigh.engine import Block, CodedRows
 from weigh.evidence import weigh_tally
 from weigh.frames import label_sample, read
@@ -159,36 +158,24 @@ def test_not_known_weighs_what_loses_least_over_all_ways_to_blank_a_row(
 # ---------------------------------------------------------------- the factor of incomplete rows
 
 
-def literal_shares(evidence, X, variances):
-    """The share of each column in the evidence; half of a pair counts for each of its columns."""
-    shares = dict.fromkeys(X.columns, 0.0)
-    for table, own in zip(evidence, variances, strict=True):
-        for part in table.feature.parts:
-            shares[part.name] += own / len(table.feature.parts) / variances.sum()
-    return shares
-
-
-def literal_factored_loss(changes, evidence, X, y, told=(), shares=None):
-    """The loss of all rows blanked in all ways, at changed u, c and ln(1 + k), by hand.
-
-    `told` has, for each c, a known column, its partner that is blank, and an amount for each row.
-    """
-    u, spoken, log, n = *np.split(changes[:-1], [len(evidence)]), changes[-1], X.shape[1]
+def literal_factored_loss(changes, evidence, X, y):
+    """The loss of all rows blanked in all ways, at changed u and ln(1 + k), by hand."""
+    (*u, log), n = changes, X.shape[1]
     C = evidence.contributions(read(X))[:, :, 0] - u
     v = np.array([t.share @ t.centred[:, 0] ** 2 for t in evidence])
-    shares = shares or literal_shares(evidence, X, v)
+    shares = dict.fromkeys(X.columns, 0.0)
+    for table, own in zip(evidence, v, strict=True):
+        for part in table.feature.parts:
+            shares[part.name] += own / len(table.feature.parts) / v.sum()
     total = 0.0
     for mask in product((False, True), repeat=n):
         blank = {name for name, gone in zip(X.columns, mask, strict=True) if gone}
         known = [not blank & {p.name for p in t.feature.parts} for t in evidence]
         e = (1 + np.expm1(log) * sum(shares[name] for name in blank)) ** -0.5
-        heard = [(own not in blank and other in blank) * amount for own, other, amount in told]
-        heard = np.reshape(heard, (len(told), len(y)))
-        totals = evidence.prior + e * (C[:, known].sum(axis=1) + spoken @ heard)
+        totals = evidence.prior + e * C[:, known].sum(axis=1)
         losses = np.logaddexp(0, np.where(y == 1, -totals, totals))
         total += losses.sum() / ((n + 1) * comb(n, sum(mask)))
-    pull = (np.square(u) / (LOOSE**2 * v)).sum() + (np.append(spoken, log) ** 2).sum() / WIDE**2
-    return total + 0.5 * pull
+    return total + 0.5 * (np.square(u) / (LOOSE**2 * v)).sum() + 0.5 * (log / WIDE) ** 2
 
 
 @pytest.mark.parametrize("pairs", [0, 2])
@@ -214,100 +201,6 @@ def test_the_factor_of_incomplete_rows_loses_least_over_all_ways_to_blank_a_row(
     found = literal_factored_loss([*moved, np.log1p(rule.k)], before, X, y)
     assert found == pytest.approx(best.fun, abs=1e-4)
     assert rule.k == pytest.approx(np.expm1(best.x[-1]), rel=0.01)
-
-
-def find_told(evidence, X):
-    """What each known answer of a pair says of its partner: the mean weight over rows like it."""
-    C, found = pd.DataFrame(evidence.contributions(read(X))[:, :, 0], columns=evidence.names), []
-    for table in evidence:
-        parts = [part.name for part in table.feature.parts]
-        for own, other in [parts, parts[::-1]][: 2 * (len(parts) - 1)]:
-            levels = C[own].round(9)  # the tables of the test have a weight for each level
-            worth = C[other].groupby(levels).transform("mean") - C[other].mean()
-            found.append((own, other, worth.to_numpy()))
-    return found
-
-
-def test_what_the_known_answer_of_a_pair_says_loses_least_and_complete_rows_stay(monkeypatch):
-    X, y = draw_frame(4, 150)
-    X = X.fillna(0.0).assign(again=X["x"] + X["z"].fillna(0.0))
-    asked = {"bins": 4, "pairs": [("x", "again"), ("c", "d")]}
-    monkeypatch.setattr("weigh.educated.attenuation.LEAST_GAIN", np.inf)
-    before = EducatedNB(**asked).fit(X, y).evidence_
-    monkeypatch.setattr("weigh.educated.attenuation.LEAST_GAIN", -np.inf)
-    monkeypatch.setattr("weigh.educated.attenuation.SPOKEN_GAIN", np.inf)
-    alone = EducatedNB(**asked).fit(X, y).evidence_
-    monkeypatch.setattr("weigh.educated.attenuation.SPOKEN_GAIN", -np.inf)
-    after = EducatedNB(**asked).fit(X, y).evidence_
-    np.testing.assert_allclose(after.total(X), before.total(X), atol=1e-9)
-    told, n = find_told(before, X), len(before)
-    assert len(told) == 4
-    best = minimize(
-        lambda changes: literal_factored_loss(changes, before, X, y, told),
-        np.zeros(n + 5),
-        constraints={"type": "eq", "fun": lambda changes: changes[:n].sum()},
-        options={"maxiter": 500, "ftol": 1e-13},
-        method="SLSQP",
-    )
-    variances = [t.share @ t.centred[:, 0] ** 2 for t in before]
-    pull = 0.5 * ((best.x[:n] ** 2 / variances).sum() + (best.x[n:] ** 2).sum() / WIDE**2)
-
-    def bare(evidence):
-        log = np.log1p(evidence.attenuation.k)
-        changes, shares = np.append(np.zeros(n), log), evidence.attenuation.shares
-        found = literal_factored_loss(changes, evidence, X, y, shares=shares)
-        return found - 0.5 * (log / WIDE) ** 2
-
-    assert bare(after) == pytest.approx(best.fun - pull, abs=1e-2)
-    assert bare(after) < bare(alone) - 0.1
-    assert after.attenuation.k == pytest.approx(np.expm1(best.x[-1]), rel=0.02)
-
-
-def draw_partners(n_rows, seed):
-    """Two answers that are nearly the same, and three others."""
-    rng = np.random.default_rng(seed)
-    a = rng.integers(0, 4, n_rows)
-    b = np.where(rng.random(n_rows) < 0.8, a, rng.integers(0, 4, n_rows))
-    others = rng.integers(0, 2, (n_rows, 3))
-    total = 1.2 * (a - 1.5) + 1.2 * (b - 1.5) - 2.0 * (a == b) + (2 * others - 1).sum(axis=1)
-    X = pd.DataFrame(np.column_stack([a, b, others]), columns=[*"abcde"]).astype(str)
-    return X, (rng.random(n_rows) < expit(total)).astype(int)
-
-
-def test_a_known_answer_of_a_pair_speaks_for_its_partner(monkeypatch):
-    (X, y), (new, truth) = draw_partners(3000, 0), draw_partners(4000, 1)
-    model = EducatedNB(pairs=[("a", "b")]).fit(X, y)
-    monkeypatch.setattr("weigh.educated.attenuation.SPOKEN_GAIN", np.inf)
-    silent = EducatedNB(pairs=[("a", "b")]).fit(X, y)
-    np.testing.assert_allclose(model.decision_function(new), silent.decision_function(new))
-    where, sign = np.tile(new.columns == "b", (len(new), 1)), 2 * truth - 1
-    after, before = (
-        np.logaddexp(0, -sign * m.decision_function(weigh.blank(new, where))).mean()
-        for m in (model, silent)
-    )
-    assert after < 0.98 * before
-    pure = purify(model.evidence_)
-    for one, other in zip(pure, purify(silent.evidence_), strict=True):
-        np.testing.assert_allclose(one.centred, other.centred, atol=1e-8)
-
-
-def test_an_update_keeps_what_the_known_answer_of_a_pair_says():
-    X, y = draw_partners(3000, 0)
-    model = weigh.summarise(EducatedNB(pairs=[("a", "b")]).fit(X, y), X, y)
-    more = weigh.update(model, *draw_partners(300, 2)).evidence_
-    moved = [e["a & b"].weights - purify(e)["a & b"].weights for e in (model.evidence_, more)]
-    assert np.ptp(moved[0]) > 0.5
-    np.testing.assert_allclose(np.diff(moved[1]), np.diff(moved[0]), atol=1e-8)
-
-
-def test_bins_never_extend_beyond_a_cut_point_of_their_pairs():
-    rng = np.random.default_rng(0)
-    X = pd.DataFrame(rng.normal(size=(2000, 2)), columns=["x", "z"])
-    y = (rng.random(2000) < expit(2 * X["x"] * X["z"])).astype(int)
-    evidence = EducatedNB(pairs=[("x", "z")]).fit(X, y).evidence_
-    for part in evidence["x & z"].feature.parts:
-        assert len(part.cuts) > 1
-        assert {*part.cuts} <= {*evidence[part.name].feature.cuts}
 
 
 def test_with_many_tables_the_factor_is_fitted_after_the_weights_of_not_known(monkeypatch):

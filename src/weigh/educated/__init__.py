@@ -25,7 +25,6 @@ monotone     tables that only rise or only fall
 fit          these steps, one after the other
 attenuation  the factor that multiplies the weights of incomplete rows
 blanks       the weight of not known, and tables in which it is zero
-partners     the known answer of a pair, which speaks for the one that is not known
 tables       fitted weights as tables of evidence
 learner      `EducatedNB`
 quadratic    second-order approximation of the loss of rows, which can be added up

@@ -10,14 +10,13 @@ with s the share of the evidence that is not known: 0 for a complete row, 1 for 
 is how a logistic total shrinks if a normal error of variance proportional to s is added to it
 (MacKay 1992); a negative k stands for what known answers say about the others. k is fitted to
 the training rows blanked at random, together with the weights u of *not known* (with more than
-`LOOPS` tables, after them), and then with what the known answers of pairs say about their partners
-(`weigh.educated.partners`).
+`LOOPS` tables, after them).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -34,26 +33,20 @@ from weigh.educated.blanks import (
     table_variances,
 )
 from weigh.educated.design import weigh_rows
-from weigh.educated.partners import Side, find_sides, speak
 from weigh.engine import Block, Coded, Sums
 from weigh.evidence import Attenuation, Evidence
-from weigh.frames import Floats, Integers
+from weigh.frames import Floats
 from weigh.newton.descent import descend
 from weigh.pickling import by_fields
 
-LEAST_GAIN = 0.5
-"""The factor is kept if it lowers the loss of blanked training rows, in nats over all rows, by more
-than this times the logarithm of the number of rows (Schwarz's criterion for one number)."""
-
-SPOKEN_GAIN = 0.0075
-"""What partners say is kept if it lowers this loss further, by a larger share. A smaller gain would
-not pay for pairs whose tables also hold what one answer says alone."""
+LEAST_GAIN = 5.0
+"""The factor is kept if it lowers the loss of blanked training rows by more nats, over all rows."""
 
 FIRST = tuple(np.arange(-2.0, 13.0, 2.0).tolist())
 """Values of ln(1 + k) at which the search may start."""
 
 WIDE = 4.0
-"""Prior standard deviation of ln(1 + k), and of each share of what partners say."""
+"""Prior standard deviation of ln(1 + k)."""
 
 PRECISE = 1e-6
 """Largest relative gradient at the end of the search."""
@@ -62,10 +55,10 @@ PRECISE = 1e-6
 def attenuate_incomplete(
     evidence: Evidence, rows: Coded, coded: Sequence[Feature | Cross]
 ) -> tuple[Evidence, int]:
-    """Attach the factor of incomplete rows, and let partners speak, where that pays.
+    """Attach the factor of incomplete rows where it pays; return also the number of passes.
 
     The evidence has two classes and tables in which *not known* weighs zero. The total of a
-    complete row does not change. The number of passes is returned too.
+    complete row does not change.
     """
     before = rows.n_passes
     blanked = blank_all(evidence, coded)
@@ -77,30 +70,19 @@ def attenuate_incomplete(
     start = Factored(blanked, np.array([*shares.values()]), prior, FIRST)
     losses = rows.sum(start.losses).arrays[0]
     plain, best = losses[FIRST.index(0.0)], int(losses.argmin())
-    found = _descend(replace(start, logs=(FIRST[best],)), rows, variances)
-    sides = find_sides(evidence)
-    if sides:
-        asked = replace(found.asked, sides=sides, spoken=np.zeros(len(sides)))
-        other = _descend(asked, rows, variances)
-        pays = other.blanked_loss < (1 - SPOKEN_GAIN) * found.blanked_loss
-        found = other if pays else found
-    passes = rows.n_passes - before
-    if found.blanked_loss > plain - LEAST_GAIN * np.log(evidence.class_counts.sum()):
-        return evidence, passes
-    asked = found.asked
-    k = float(np.expm1(asked.logs[0]))
-    rule = Attenuation(k, "known", np.zeros(1), shares)
-    moved = speak(shift(evidence, asked.blanked.u), asked.sides, asked.spoken)
-    return replace(moved, attenuation=rule), passes
-
-
-def _descend(asked: Factored, rows: Coded, variances: Floats) -> _Point:
-    return descend(
+    asked = replace(start, logs=(FIRST[best],))
+    found = descend(
         _Point.at(asked, rows, variances),
         lambda at: at.step,
         lambda at: at.relative_gradient <= PRECISE,
         most=STEPS,
     )
+    passes = rows.n_passes - before
+    if found.blanked_loss > plain - LEAST_GAIN:
+        return evidence, passes
+    k = float(np.expm1(found.asked.logs[0]))
+    rule = Attenuation(k, "known", np.zeros(1), shares)
+    return replace(shift(evidence, found.asked.blanked.u), attenuation=rule), passes
 
 
 def share_evidence(evidence: Evidence, variances: Floats) -> dict[str, float]:
@@ -123,18 +105,16 @@ def share_evidence(evidence: Evidence, variances: Floats) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Factored:
-    """The statistic at some u, c and ln(1 + k): loss, absolute slopes, gradient and Hessian.
+    """The statistic at some u and ln(1 + k): loss, sum of absolute slopes, gradient and Hessian.
 
-    `spoken` has c of each side of a pair. The last line of gradient and Hessian is that of
-    ln(1 + k). The Hessian is that of Gauss and Newton, which is never indefinite.
+    The last line of gradient and Hessian is that of ln(1 + k). The Hessian is that of Gauss and
+    Newton, which is never indefinite.
     """
 
     blanked: Blanked
     shares: Floats  # by table
     prior: float
     logs: tuple[float, ...]
-    sides: tuple[Side, ...] = ()
-    spoken: Floats = field(default_factory=lambda: np.zeros(0))
 
     __reduce__ = by_fields
 
@@ -152,35 +132,17 @@ class Factored:
     def __call__(self, block: Block) -> Sums:
         """The sums over a block and all of its sets of blanks, at the only one of `logs`."""
         target, weight = self.blanked.target, weigh_rows(block)
-        labels, n = target.labels(block), len(self.shares) * self.joint + len(self.sides) + 1
+        labels, n = target.labels(block), len(self.shares) * self.joint + 1
         numbers, slopes, hessian = np.zeros(2), np.zeros(n), np.zeros((n, n))
-        values, own, other = self._values(block), *self._columns
         for share, blank, totals in self.blanked.draw(block):
             e, bent = self._factor(blank, self.logs[0])
-            heard = values * (blank[other] & ~blank[own])
-            away = totals[:, 0] - self.prior + self.spoken @ heard
+            away = totals[:, 0] - self.prior
             found = target.moments((self.prior + e * away)[:, None], labels, share * weight)
-            shown = blank if self.joint else blank[:0]
-            along = np.vstack([shown * e, heard * e, away * bent])
+            along = np.vstack([blank * e, away * bent]) if self.joint else (away * bent)[None]
             numbers += found.loss, np.abs(found.slope).sum()
             slopes += along @ found.slope[:, 0]
             hessian += (along * found.curvature[:, 0]) @ along.T
         return Sums((numbers, slopes, hessian))
-
-    def _values(self, block: Block) -> Floats:
-        """What the answer of each side says of its partner: side by row."""
-        design = self.blanked.design
-        places, out = design.place(block), np.empty((len(self.sides), len(block)))
-        for side, line in zip(self.sides, out, strict=True):
-            line[:] = side.values[places[side.own] - design.starts[side.own]]
-        return out
-
-    @cached_property
-    def _columns(self) -> tuple[Integers, Integers]:
-        """The tables of each side's column, and of the other column of the pair."""
-        own = np.array([(side.own, side.other) for side in self.sides], dtype=np.intp)
-        left, right = own.reshape(-1, 2).T
-        return left, right
 
     @property
     def joint(self) -> bool:
@@ -204,54 +166,48 @@ class _Point:
     blanked_loss: float
     loss: float
     size: float
-    gradient: Floats  # of the free tables, of the sides of pairs, and of ln(1 + k)
+    gradient: Floats  # of the free tables, and of ln(1 + k)
     hessian: Floats
 
     @classmethod
     def at(cls, asked: Factored, rows: Coded, variances: Floats) -> _Point:
         """Evaluate in one pass over the rows."""
         numbers, slopes, hessian = rows.sum(asked).arrays
-        own, others = variances if asked.joint else variances[:0], np.ones(len(asked.sides))
-        free = np.concatenate([own, others, [1.0]]) > 0
-        pull = 1 / np.concatenate([LOOSE**2 * own, WIDE**2 * others, [WIDE**2]])[free]
-        here = np.concatenate([asked.blanked.u[: len(own), 0], asked.spoken, asked.logs])[free]
+        own = variances if asked.joint else variances[:0]
+        free = np.append(own > 0, True)
+        pull = 1 / np.append(LOOSE**2 * own, WIDE**2)[free]
+        here = np.append(asked.blanked.u[: len(own), 0], asked.logs[0])[free]
         loss, size = numbers.tolist()
         whole = loss + 0.5 * float(pull @ here**2)
         bent = hessian[np.ix_(free, free)] + np.diag(pull)
         return cls(asked, rows, variances, loss, whole, size, slopes[free] + pull * here, bent)
 
-    @property
-    def _n_free(self) -> int:
-        """The number of tables whose u is fitted."""
-        return len(self.gradient) - len(self.asked.sides) - 1
-
     @cached_property
     def _sums(self) -> Floats:
         """One for each free table: the sum of u is held."""
-        sums: Floats = np.zeros((len(self.gradient), 1))
-        sums[: self._n_free] = 1.0
+        sums: Floats = np.ones((len(self.gradient), 1))
+        sums[-1] = 0.0
         return sums
 
     @cached_property
     def step(self) -> Floats:
         """The Newton step that leaves the sum of u unchanged."""
-        if not self._n_free:
-            return np.asarray(np.linalg.solve(self.hessian, self.gradient))
+        if len(self.gradient) == 1:
+            return np.asarray(self.gradient / self.hessian[0])
         return step_along(self.hessian, self.gradient, self._sums)
 
     @property
     def relative_gradient(self) -> float:
         """The gradient within the plane of constant sum, relative to the sum of absolute slopes."""
-        n = self._n_free
-        along = self.gradient - self._sums[:, 0] * self.gradient[:n].sum() / max(n, 1)
+        n = max(len(self.gradient) - 1, 1)
+        along = self.gradient - self._sums[:, 0] * self.gradient[:-1].sum() / n
         return float(np.abs(along).max() / (self.size + 1e-300))
 
     def moved(self, step: Floats) -> _Point:
         """Evaluate after subtracting a step."""
-        asked, u, n = self.asked, self.asked.blanked.u.copy(), self._n_free
+        asked, u = self.asked, self.asked.blanked.u.copy()
         if asked.joint:
-            u[self.variances > 0, 0] -= step[:n]
+            u[self.variances > 0, 0] -= step[:-1]
         log = float(np.clip(asked.logs[0] - step[-1], FIRST[0] - 2, FIRST[-1] + 4))
-        blanked, spoken = replace(asked.blanked, u=u), asked.spoken - step[n:-1]
-        moved = replace(asked, blanked=blanked, spoken=spoken, logs=(log,))
+        moved = replace(asked, blanked=replace(asked.blanked, u=u), logs=(log,))
         return _Point.at(moved, self.rows, self.variances)

@@ -11,7 +11,6 @@ from scipy.sparse import block_diag, csr_array
 from weigh.bins import Cross, Feature
 from weigh.educated.covariance import Covariance
 from weigh.educated.fit import Fit
-from weigh.educated.partners import ROUNDING, find_margins
 from weigh.educated.prior import count_intervals, is_told
 from weigh.educated.segments import coarse_levels
 from weigh.evidence import Evidence, FeatureTable, contrast, squeeze
@@ -30,10 +29,7 @@ def group_tables(
     fine: Collection[str],
     most: float | None = None,
 ) -> list[Integers]:
-    """Group the levels of each table, to be merged; only tables named in `fine` are merged.
-
-    A bin never extends beyond a cut point that its column has in a pair.
-    """
+    """Group the levels of each table, to be merged; only tables named in `fine` are merged."""
     apart = APART if most is None else most
     may = [
         c.feature.name in fine and not c.feature.parts[0].ordered and count_intervals(c.feature) > 1
@@ -47,18 +43,7 @@ def group_tables(
         ]
         if sum(map(_move, counts, columns, groups)) <= apart:
             break
-    pairs = [c.feature for c in counts if isinstance(c.feature, Cross)]
-    parts = [part for pair in pairs for part in pair.parts]
-    return [_split_at(c.feature, own, parts) for c, own in zip(counts, groups, strict=True)]
-
-
-def _split_at(feature: Feature | Cross, groups: Integers, parts: Sequence[Feature]) -> Integers:
-    """Split groups of a column's levels at the cut points that it has in pairs."""
-    own = [part for part in parts if part.name == feature.name]
-    if isinstance(feature, Cross) or not own:
-        return groups
-    levels = np.vstack([groups, *(coarse_levels(feature, part) for part in own)])
-    return np.append(0, np.cumsum(np.diff(levels).any(axis=0)))
+    return groups
 
 
 def _move(counts: Counts, weights: Floats, groups: Integers) -> float:
@@ -114,6 +99,10 @@ def add_up(groups: Integers, counts: Floats) -> Floats:
     return total
 
 
+ROUNDING = 1e-9
+"""Relative difference that rounding may cause between sums in different orders."""
+
+
 def centre(counts: Sequence[Counts], weights: Floats, whole: float) -> Floats:
     """Centre tables over the rows: move means to the prior, and main effects of pairs to features.
 
@@ -144,13 +133,20 @@ def _purify(
 ) -> None:
     """Move the additive part of a pair's weights (least squares over rows) to its two features."""
     assert isinstance(pair.feature, Cross)
-    cells, span = np.array(pair.feature.pairs), spans[pair.feature.name]
-    margins = find_margins(pair.feature, pair.counts.sum(axis=1), weights[span])
-    for place, (part, margin) in enumerate(zip(pair.feature.parts, margins, strict=True)):
+    cells, rows = np.array(pair.feature.pairs), pair.counts.sum(axis=1)
+    sizes = [len(part.levels) for part in pair.feature.parts]
+    margins = np.zeros((len(cells), sum(sizes)))
+    margins[np.arange(len(cells)), cells[:, 0]] = 1.0
+    margins[np.arange(len(cells)), sizes[0] + cells[:, 1]] = 1.0
+    own = weights[spans[pair.feature.name]]
+    root = np.sqrt(rows)[:, None]
+    shares = np.linalg.lstsq(root * margins, root * own, rcond=None)[0]
+    weights[spans[pair.feature.name]] = own - margins @ shares
+    parts = zip(pair.feature.parts, np.split(shares, [sizes[0]]), strict=True)
+    for part, share in parts:
         fine = features[part.name]
         assert isinstance(fine, Feature)
-        weights[span] -= margin[cells[:, place]]
-        weights[spans[part.name]] += margin[coarse_levels(fine, part)]
+        weights[spans[part.name]] += share[coarse_levels(fine, part)]
 
 
 MOST_WEIGHTS = 1024
@@ -199,7 +195,6 @@ def evidence_of(
         prior_variances=None,
         form=naive.form if len(fits) == 1 else "ovr",
         covariance=_kept(centred, merging),
-        scales_estimated=not naive.estimates,
     )
 
 

@@ -20,7 +20,6 @@ from weigh.educated.blanks import zero_not_known
 from weigh.educated.design import Target
 from weigh.educated.learner import EducatedNB, fit_and_warn
 from weigh.educated.loo import SEPARABLE
-from weigh.educated.partners import speak_alike
 from weigh.educated.summary import (
     Beside,
     Summary,
@@ -148,7 +147,6 @@ def _fit(
     with engine.one_blas_thread():
         fit = fit_and_warn(task)
         evidence = evidence_of(weigh_tally(tally, model.smoothing), tally.tables, [fit], ())
-        evidence = speak_alike(evidence, old)
         evidence, passes = zero_not_known(evidence, Beside(rows, known.blanks), coded)  # type: ignore[arg-type]
     if old.attenuation is not None:  # fitted to rows that are gone; a summary has no blanked rows
         evidence = replace(evidence, attenuation=replace(old.attenuation, shift=np.zeros(1)))
