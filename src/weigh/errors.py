@@ -122,7 +122,9 @@ class Extra:
         if attribute.startswith("__"):  # of tools that inspect modules
             raise AttributeError(attribute)
         try:
-            import_module(self._name.partition(".")[0])  # not only what was imported earlier
+            import_module(self._name.partition(".")[0])  # a submodule may be imported without it
             return getattr(import_module(self._name), attribute)
-        except ImportError:
+        except ModuleNotFoundError as error:
+            if (error.name or "").partition(".")[0] == "weigh":
+                raise
             raise ImportError(self._needs) from None

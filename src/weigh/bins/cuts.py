@@ -21,8 +21,8 @@ FEW = 4
 
 
 ROOMY = 128
-"""With fewer levels, the columns of a wide table share a limit, and fine bins keep to their number:
-intervals between frequent values are wider, and the outer ones are not halved."""
+"""From this number of levels on, the outer fine bins are halved, and bins between frequent values
+hold at most 1/most of the rows. Wide tables have fewer levels a column and keep to their number."""
 
 LEAST, TIMES = 8.0, 8
 """Fewest rows of a half of an outer interval, and how often it is halved at most."""
@@ -121,7 +121,7 @@ def fine_cuts(values: Floats, weight: Floats | None, most: int) -> tuple[float, 
     can be more of them.
     """
     distinct, weights = _sum_equal(values, weight)
-    places = fill_places(weights, most)
+    places = fine_places(weights, most)
     return tuple(midpoint(*distinct[g : g + 2].tolist()) for g in places)
 
 
@@ -137,8 +137,18 @@ def _sum_equal(values: Floats, weight: Floats | None) -> tuple[Floats, Floats]:
     return distinct[:n], weights[:n, 0]
 
 
-def fill_places(weights: Floats, most: int) -> list[int]:
+def fine_places(weights: Floats, most: int) -> list[int]:
     """Indices of the sorted distinct values after which `fine_cuts` cuts, from their weights."""
+    if most < ROOMY or len(weights) <= most:
+        return fill_places(weights, most)
+    return _halve_ends(weights, fill_places(weights, most, even=True))
+
+
+def fill_places(weights: Floats, most: int, even: bool = False) -> list[int]:
+    """Indices after which to cut: around frequent values, and others by about equal weight.
+
+    If `even`, no interval between frequent values has much more than 1/most of the weight.
+    """
     from weigh import kernels
 
     n, total = len(weights), weights.sum()
@@ -147,10 +157,10 @@ def fill_places(weights: Floats, most: int) -> list[int]:
     own = weights * most > total
     rest = np.where(own, 0.0, weights)
     n_bins = max(most - 2 * int(own.sum()), 1)  # each frequent value splits the rest
-    if most >= ROOMY:
+    if even:
         n_bins = max(int(np.ceil(rest.sum() * most / total)), n_bins)
     found: list[int] = np.flatnonzero(kernels.fill_bins(rest, own, n_bins)).tolist()
-    return found if most < ROOMY else _halve_ends(weights, found)
+    return found
 
 
 def _halve_ends(weights: Floats, places: list[int]) -> list[int]:

@@ -148,7 +148,7 @@ def _name_option(parameter: Any) -> str:
 def print_found(found: Any, as_json: bool) -> None:
     """Print a result to standard output, as text or as one line of JSON."""
     if as_json:
-        click.echo(json.dumps(found.to_dict(), ensure_ascii=False))
+        click.echo(json.dumps(found.to_dict(), ensure_ascii=False, allow_nan=False))
     else:
         click.echo(found.to_text(terminal_width()))
 
@@ -219,7 +219,7 @@ class ByTask(click.Group):
 def say_compiling() -> None:
     """Print once why the command takes longer than the next one will."""
     errors.on_compile = None
-    say("note: compiling for this machine; this is needed once after an install")
+    say("note: compiling some loops; each is compiled once after an install")
 
 
 class Process:

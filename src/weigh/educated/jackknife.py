@@ -34,7 +34,9 @@ FEW = 1000
 def shift_totals(state: State, block: Block, noise: float) -> Floats:
     """By how much the leave-one-out totals of rows move if the scales are estimated again.
 
-    Zero for many rows, and where the loss is not quadratic or its Hessian not one matrix.
+    Zero for many rows, a loss that is not quadratic, or a Hessian that is not one matrix.
+    A weight above 1 stands for several rows, of which one is left out; a weight w below 1 for one
+    row whose noise has the variance noise/w.
     """
     problem = state.problem
     if len(block) > FEW or not (problem.target.quadratic and problem.exact):
@@ -48,8 +50,10 @@ def shift_totals(state: State, block: Block, noise: float) -> Floats:
     left = np.maximum(1 - once * (rows * reach.T).sum(axis=1, keepdims=True), 1 - NEARLY_ONE)
     bent *= once / left
     change = (moved - error * bent) / left  # of the leave-one-out error
-    slope = 0.5 * bent - error * (moved - 0.5 * error * bent) / (left * noise)
-    information = (weight[:, None] * slope).T @ slope + OF_PRIOR * np.eye(slope.shape[1])
+    slope = 0.5 * bent - once * error * (moved - 0.5 * error * bent) / (left * noise)
+    information = (np.maximum(weight, 1.0)[:, None] * slope).T @ slope + OF_PRIOR * np.eye(
+        slope.shape[1]
+    )
     shift: Floats = (change * np.linalg.solve(information, slope.T).T).sum(axis=1)
     return shift
 

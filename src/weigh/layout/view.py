@@ -18,6 +18,9 @@ from weigh.layout.html import render
 NAME, HEAD = 14, 8
 """Least width in characters to which names and headings are folded."""
 
+LONGEST = 24
+"""Least width of a column of names: longer words are broken before a table is split."""
+
 GAP, TIGHT = 3, 2
 """Characters between two columns, normally and in wide tables."""
 
@@ -206,7 +209,8 @@ def _widths(grid: Grid, folded: bool) -> list[int]:
     found = []
     for j, name in enumerate(map(printable, grid.head)):
         if j < grid.n_names:
-            found.append(max(_folded(text, NAME) for text in (name, *_column(grid, j))))
+            own = max(_folded(text, NAME) for text in (name, *_column(grid, j)))
+            found.append(min(own, LONGEST))
         else:
             cells = max(map(cell_len, _column(grid, j)), default=0)
             found.append(max(cells, _folded(name, HEAD) if folded else cell_len(name)))
