@@ -124,6 +124,7 @@ def test_metadata_of_a_table_opens_no_file(hashed, people, tmp_path, name, claim
         assert weigh.evaluate(hashed, table, "Survived").training_rows is None
 
 
+@pytest.mark.needs("pandas")  # whose columns are attributes
 def test_a_column_named_files_is_a_column(hashed, people):
     table = people.to_pandas().assign(files=1)
     assert weigh.evaluate(hashed, table, "Survived").training_rows is None
