@@ -261,7 +261,7 @@ def test_the_commands_take_a_score_as_the_cut_off_of_a_card(tmp_path, monkeypatc
     sessions = []
     monkeypatch.setattr("weigh.workbench.edit_in_browser", lambda s, *_, **__: sessions.append(s))
     run("edit", *paths, *words)
-    assert sessions[0].now.above == pytest.approx((card.score(X) >= score).mean())
+    assert sessions[0].now["above"] == pytest.approx((card.score(X) >= score).mean())
 
 
 @pytest.mark.parametrize("pos_label", ["bad", "good"])

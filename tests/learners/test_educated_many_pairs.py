@@ -94,7 +94,7 @@ WHY = {"why": "asked for", "who": "ada"}
 
 def find_pulls(model, X, y):
     """The penalty matrix of each pair in a refit, by its name."""
-    pull = Start.of(model, weigh.edit(model, X, y)._fitted).pull()[0]
+    pull = Start.of(model, weigh.edit(model, X, y).fitted_rows).pull()[0]
     ends = np.cumsum([1, *(len(table.levels) for table in model.evidence_)])
     spans = zip(model.evidence_, ends[:-1], ends[1:], strict=True)
     return {t.name: pull[a:b, a:b] for t, a, b in spans if isinstance(t.feature, Cross)}

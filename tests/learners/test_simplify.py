@@ -294,7 +294,7 @@ def test_no_change_of_one_point_or_of_two_by_one_each_lowers_the_loss(n, most, s
     rng = np.random.default_rng(seed)
     basis, weights = rng.normal(size=(n + 2, n)), rng.normal(size=n)
     curvature = basis.T @ basis + 0.1 * np.eye(n)
-    found, _ = find_points(curvature, weights, most, np.ones(n, dtype=bool))
+    found, size = find_points(curvature, weights, most, np.ones(n, dtype=bool))
 
     def rise(points):
         """The literal version: the least loss over all scales, by a line search in closed form."""
@@ -309,7 +309,7 @@ def test_no_change_of_one_point_or_of_two_by_one_each_lowers_the_loss(n, most, s
     every = (np.array(k) for k in product(range(-most, most + 1), repeat=n) if any(k))
     assert np.abs(found).max() <= most
     assert rise(found) <= min(rise(k) for k in every if is_near(k)) * (1 + 1e-9)
-    own = found.scale * found - weights
+    own = size * found - weights
     assert own @ curvature @ own == pytest.approx(rise(found), rel=1e-9)
 
 
