@@ -250,9 +250,7 @@ def tell_missing(ours: dict[str, Measured]) -> str:
     lacks = [name for name, ebm in found.items() if ebm is None or not ebm.run.all()]
     if not lacks:
         return "EBM has all folds of all sets."
-    return (
-        f"EBM lacks folds of {', '.join(lacks)}. A figure with (1 of 5) is the mean of one fold."
-    )
+    return f"EBM lacks folds of {', '.join(lacks)}. A figure with (1 of 5) is the mean of one fold."
 
 
 def tell_ratios(ratios: dict[str, list[float]]) -> list[str]:
