@@ -195,6 +195,7 @@ def evidence_of(
         prior_variances=None,
         form=naive.form if len(fits) == 1 else "ovr",
         covariance=_kept(centred, merging),
+        scales_estimated=not naive.estimates,
     )
 
 
