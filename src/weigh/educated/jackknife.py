@@ -28,7 +28,7 @@ from weigh.engine import Block
 from weigh.frames import Floats
 
 FEW = 1000
-"""Up to so many rows the scales are estimated again; with more it would change little."""
+"""Largest number of rows for which the scales are estimated again."""
 
 
 def shift_totals(state: State, block: Block, noise: float) -> Floats:

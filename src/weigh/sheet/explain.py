@@ -33,7 +33,7 @@ PRIOR = "that the weights follow their prior"
 """The assumption of an interval that uses the covariance of all weights."""
 
 SCALES = f"{PRIOR}, with known scales"
-"""The same of a model file from before the covariance included the uncertainty of the scales."""
+"""The assumption for model files whose covariance takes the scales as known."""
 
 AT_RANDOM = ", and that the answers which are not known are left out at random"
 
