@@ -166,16 +166,18 @@ def gather(problem: Problem, runs: list[Run], rival: list[Run] | None = None) ->
     theirs = find_row_bits(problem, rival or [])[0]
     both = told & ~np.isnan(theirs)
     ratio, error = compare(bits[both], theirs[both], 1 / len(bits))
+    slope, slope_error = fit_slope(log_odds[told], problem.y[told])
     return Outcome(
         bits=float(bits[told].mean()),
         auc=float(np.mean([run.auc for run in runs])),
-        slope=calibration_slope(log_odds[told], problem.y[told]),
+        slope=slope,
         fit_seconds=float(np.median([run.fit_seconds for run in runs])),
         predict_seconds=float(np.median([run.predict_seconds for run in runs])),
         size=float(np.median([run.size for run in runs])),
         folds=len(runs),
         ratio=ratio,
         error=error,
+        slope_error=slope_error,
     )
 
 
@@ -209,12 +211,19 @@ def calibration_slope(log_odds: Floats, y: Floats) -> float:
 
     1 is honest; below 1 probabilities are too sure, above 1 not sure enough.
     """
+    return fit_slope(log_odds, y)[0]
+
+
+def fit_slope(log_odds: Floats, y: Floats) -> tuple[float, float]:
+    """The calibration slope and its standard error."""
     if log_odds[y == 0].max() <= log_odds[y == 1].min():
-        return float("nan")
+        return float("nan"), float("nan")
     scale = log_odds.std()
-    line = LogisticRegression(C=1e12, solver="newton-cholesky", tol=1e-10)
-    line.fit(log_odds[:, None] / scale, y)
-    return float(line.coef_[0, 0] / scale)
+    x = log_odds[:, None] / scale
+    line = LogisticRegression(C=1e12, solver="newton-cholesky", tol=1e-10).fit(x, y)
+    curvature = line.predict_proba(x).prod(axis=1)
+    away = log_odds - np.average(log_odds, weights=curvature)
+    return float(line.coef_[0, 0] / scale), float(1 / np.sqrt(curvature @ away**2))
 
 
 def describe(problem: Problem) -> Shape:

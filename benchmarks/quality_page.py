@@ -67,7 +67,8 @@ the classes. In ratios, losses below 1/n bits count as 1/n, because n rows witho
 separate them. All learners run on one thread. Seconds are processor seconds of a fit on four
 fifths of the rows, and milliseconds those of predicting the last fifth, each the median of the
 folds. Size is that of the saved model: JSON for `weigh`, a pickle or LightGBM's own text
-otherwise. After ± stands the standard error over rows.
+otherwise. After ± stands the standard error over rows. The slope of a set with few errors is known
+only roughly.
 """
 
 DATA = """## The sets
@@ -106,6 +107,7 @@ class Outcome:
     folds: int
     ratio: float  # of the loss to EBM's, on the rows that both predicted
     error: float  # the ratio's standard error over rows
+    slope_error: float = float("nan")
 
 
 Outcomes: TypeAlias = dict[str, dict[str, Outcome]]
@@ -168,7 +170,7 @@ def write_page(results: Results, page: Path) -> None:
         _ratios(outcomes),
         _table("Loss in bits", outcomes, lambda o: o.bits, _bits),
         _table("AUC", outcomes, lambda o: o.auc, "{:.4f}".format, "mean"),
-        _table("Calibration slope", outcomes, lambda o: o.slope, _slope, "mean"),
+        _slopes(outcomes),
         _table("Seconds to fit", outcomes, lambda o: o.fit_seconds, _short, "geometric mean"),
         _table(
             "Milliseconds to predict the rows held out",
@@ -233,10 +235,16 @@ def _count(outcomes: Outcomes, sign: int) -> str:
 
 
 def _say_slope(outcomes: Outcomes) -> str:
-    slopes = [row[OURS].slope for row in outcomes.values()]
+    slopes = np.array([row[OURS].slope for row in outcomes.values()])
+    errors = np.array([row[OURS].slope_error for row in outcomes.values()])
+    known = ~np.isnan(slopes / errors)
+    pooled = ""
+    if known.any():
+        mean = np.average(slopes[known], weights=errors[known] ** -2.0)
+        pooled = f"; {mean:.2f} if sets are weighted by the precision of their slopes"
     return (
         f"Its calibration slope is {np.nanmean(slopes):.2f} on average ({np.nanmin(slopes):.2f} to "
-        f"{np.nanmax(slopes):.2f})."
+        f"{np.nanmax(slopes):.2f}{pooled})."
     )
 
 
@@ -313,18 +321,15 @@ def _learners(outcomes: Outcomes) -> list[str]:
 
 
 def _ratios(outcomes: Outcomes) -> str:
-    def show(outcome: Outcome, learner: str) -> str:
-        error = f" ± {outcome.error:.3f}" if learner == OURS and outcome.ratio > 0 else ""
-        return f"{_ratio(outcome.ratio)}{error}"
+    return _table(
+        "Loss over EBM's", outcomes, lambda o: o.ratio, _ratio, "geometric mean", lambda o: o.error
+    )
 
-    learners = _learners(outcomes)
-    cells = {
-        name: [show(row[learner], learner) if learner in row else "" for learner in learners]
-        for name, row in outcomes.items()
-    }
-    means = _summarise(outcomes, lambda o: o.ratio, geometric_mean)
-    cells["geometric mean"] = [_ratio(value) for value in means]
-    return _markdown("Loss over EBM's", learners, cells)
+
+def _slopes(outcomes: Outcomes) -> str:
+    return _table(
+        "Calibration slope", outcomes, lambda o: o.slope, _slope, "mean", lambda o: o.slope_error
+    )
 
 
 def _table(
@@ -333,10 +338,16 @@ def _table(
     measure: Callable[[Outcome], float],
     show: Callable[[float], str],
     summary: str | None = None,
+    error: Callable[[Outcome], float] = lambda _: float("nan"),
 ) -> str:
+    def tell(outcome: Outcome, learner: str) -> str:
+        own = error(outcome) if learner == OURS else float("nan")
+        own_error = "" if np.isnan(own) else f" ± {show(own)}"
+        return f"{show(measure(outcome))}{own_error}"
+
     learners = _learners(outcomes)
     cells = {
-        name: [show(measure(row[k])) if k in row else "" for k in learners]
+        name: [tell(row[k], k) if k in row else "" for k in learners]
         for name, row in outcomes.items()
     }
     if summary:

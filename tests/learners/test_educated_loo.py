@@ -198,6 +198,31 @@ def test_scales_are_loosened_where_the_classes_are_nearly_separable():
     assert again.mean == judged.mean
 
 
+def literal_loosen(state):
+    """Fit to the end with scales divided by four, while rows that are left out gain by it."""
+    weight = np.ones(state.problem.rows.n_rows, dtype=int)
+    while judged_losses(state).sum() > 1 and state.scales.min() > 1e-9:
+        other = find_weights(state.rescale(state.scales / 4), PRECISE)
+        gain, error = literal_gain(judged_losses(state), judged_losses(other), weight)
+        if gain <= error:
+            break
+        state = other
+    return state
+
+
+@pytest.mark.parametrize("seed", [0, 2, 3, 4])
+def test_scales_of_a_rule_are_lowered_as_long_as_rows_left_out_gain(seed):
+    """The levels of two columns decide the class, so nearly no loss is left to compare."""
+    codes, _ = draw_codes(seed, n_rows=100)
+    labels = (codes[:, 0] + 0.5 * codes[:, 1] > 3.2).astype(int)
+    state = fit(make_problem(codes, labels), np.full(3, 0.05))
+    looser, judged = loosen(state)
+    np.testing.assert_allclose(looser.scales, literal_loosen(state).scales)
+    assert judged == leave_one_out(looser)
+    assert judged.total < 0.8 * leave_one_out(state).total
+    assert looser.relative_gradient <= 1e-8
+
+
 def test_the_loss_is_that_of_the_loosened_fit_also_where_no_step_is_left(monkeypatch):
     monkeypatch.setattr(loo, "find_weights", lambda state, *_: find_weights(state, PRECISE))
     codes, labels = draw_codes(3, n_rows=400)

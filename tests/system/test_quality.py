@@ -16,6 +16,7 @@ from benchmarks.quality import (
     calibration_slope,
     compare,
     find_log_odds,
+    fit_slope,
     gather,
     loss,
     run_folds,
@@ -26,6 +27,7 @@ from benchmarks.quality_page import ADDITIVE, OURS, Outcome, Results, Shape, wri
 from benchmarks.rivals import scikit_learn
 from benchmarks.runs import find_file, read_runs, write_runs
 from benchmarks.sets import FOLDS, SOURCES, Problem, prepare
+from scipy.special import expit
 from sklearn.metrics import log_loss
 
 ROOT = Path(__file__).parents[2]
@@ -120,6 +122,15 @@ def test_probabilities_that_come_true_have_slope_one_and_twice_as_sure_ones_a_ha
     y = np.r_[np.arange(40) < 10, np.arange(40) < 20, np.arange(40) < 30].astype(int)
     assert calibration_slope(log_odds, y) == pytest.approx(1, abs=1e-6)
     assert calibration_slope(2 * log_odds + 5, y) == pytest.approx(0.5, abs=1e-6)
+
+
+def test_the_error_of_a_slope_is_its_spread_over_samples():
+    rng, found = np.random.default_rng(0), []
+    for _ in range(200):
+        log_odds = rng.normal(1, 2, 400)
+        found.append(fit_slope(log_odds, rng.random(400) < expit(log_odds)))
+    slopes, errors = np.transpose(found)
+    assert np.mean(errors) == pytest.approx(np.std(slopes), rel=0.15)
 
 
 def test_classes_that_the_log_odds_part_have_no_slope():

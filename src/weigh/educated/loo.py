@@ -33,9 +33,8 @@ MANY = 512
 """From this number of rows on, the variances of their totals are looked up by levels."""
 
 NEARLY_ONE = 0.999
-LEAST_SCALE = 1e-5
-ROUGHLY = 0.02
-"""Fits are compared once a Newton step would gain fewer nats; the chosen one is then refined."""
+LEAST_SCALE = 1e-9
+"""Scales are not lowered further: the penalty would be lost to rounding."""
 
 ENOUGH = 1.0
 """Below this leave-one-out loss over all rows, in nats, fits cannot be told apart."""
@@ -243,17 +242,20 @@ def loosen(state: State) -> tuple[State, HeldOut]:
     the leave-one-out loss shows it. Elsewhere the scales stay: a few rows of one class that share a
     level could lower the leave-one-out loss by chance. They also stay in an update, where rows of
     the past cannot be left out.
+
+    Fits are compared at their optima: where a few nats of loss are left in all, a rough fit would
+    seem worse than it is.
     """
-    problem, first, held_out = state.problem, state, leave_one_out(state)
+    problem, state = state.problem, find_weights(state, PRECISE)
+    held_out = leave_one_out(state)
     told_by_rows = problem.past is None and is_certain(problem.target, held_out, SEPARABLE)
     while told_by_rows and state.scales.min(initial=1.0) > LEAST_SCALE:
-        other = find_weights(state.rescale(state.scales / 4), PRECISE, ROUGHLY)
+        other = find_weights(state.rescale(state.scales / 4), PRECISE)
         told = compare(state, other)
         if told.before.total <= ENOUGH or not told.better:
             break
-        state = other
-    exact = find_weights(state, PRECISE)
-    return exact, held_out if exact is first else leave_one_out(exact)
+        state, held_out = other, told.after
+    return state, held_out
 
 
 def is_certain(target: Target | Numbers, held_out: HeldOut, left: float = CERTAIN) -> bool:
