@@ -158,9 +158,9 @@ def test_the_report_of_a_card_prints_profit_and_approval_by_group_where_asked(ca
 
 @pytest.mark.parametrize("pos_label", [None, 0, 1])
 def test_a_profit_leads_the_report_and_sets_the_costs_of_its_decisions(card, pos_label, tmp_path):
-    """An approved bad loses 300, a declined good forgoes 100: the cut-off for goods is 0.75."""
+    """An approved bad loses 300, a declined good forgoes 100: the cut-off for bads is 0.25."""
     label = None if pos_label is None else card.classes_[pos_label]
-    p, costs = (0.25, (100, 300)) if pos_label == 0 else (0.75, (300, 100))
+    p, costs = (0.75, (300, 100)) if pos_label == 1 else (0.25, (100, 300))
     profit = {"good": 100, "bad": -300}
     best = card.bands(PEOPLE, "Survived", profit=profit).best.words
     page = weigh.report(card, PEOPLE, "Survived", profit=profit, pos_label=label)
@@ -204,27 +204,26 @@ def test_profit_and_cut_off_of_a_report_need_a_card_with_rows_and_groups(card, a
             weigh.report(card, PEOPLE, "Survived", **asked)
 
 
-def test_everything_that_is_said_of_a_card_is_about_the_class_that_high_scores_favour(card):
+def test_points_of_a_card_are_about_the_good_class_and_measures_about_the_bad_one(card):
     good = card.pos_label
     found = weigh.evaluate(card, PEOPLE, "Survived")
-    positive = [label == good for label in PEOPLE["Survived"].to_pylist()]
-    area = weigh.metrics.auc(positive, card.probability(card.score(PEOPLE))).value
-    assert (found.pos_label, found.validation.auc.value) == (good, pytest.approx(area))
+    positive = [label == card.adverse for label in PEOPLE["Survived"].to_pylist()]
+    area = weigh.metrics.auc(positive, 1 - card.probability(card.score(PEOPLE))).value
+    assert (found.pos_label, found.validation.auc.value) == (card.adverse, pytest.approx(area))
     drifted = weigh.drift(card, PEOPLE, "Survived")
     assert drifted.level == "none"
     assert [q.pos_label for q in drifted.quality] == [good]
     assert card.balance_sheet(ROWS[0]).pos_label == good
-    assert f"probability of {good} against" in weigh.report(card, PEOPLE, "Survived")
+    assert f"probability of {card.adverse} against" in weigh.report(card, PEOPLE, "Survived")
     scored = weigh.score_table(card, ROWS)
     odds = np.array(scored["log_odds"].to_pylist())
     np.testing.assert_allclose(odds, (card.score(ROWS) - card.scale.even) / card.scale.per_nat)
 
 
-def test_a_challenge_of_models_about_different_classes_needs_the_class():
-    card = Scorecard(MODEL, pos_label="No")
-    for pair in ((card, MODEL), (MODEL, card)):
-        with pytest.raises(ValueError, match="pos_label"):
-            weigh.challenge(*pair, PEOPLE, "Survived")
+def test_a_challenge_of_models_about_different_classes_is_about_the_old_ones():
+    card = Scorecard(MODEL)
+    for pair, own in (((card, MODEL), "No"), ((MODEL, card), "Yes")):
+        assert weigh.challenge(*pair, PEOPLE, "Survived").pos_label == own
         assert weigh.challenge(*pair, PEOPLE, "Survived", pos_label="No").pos_label == "No"
 
 

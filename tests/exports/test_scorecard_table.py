@@ -455,11 +455,21 @@ def test_bands_of_one_class_are_refused(card):
 
 
 def test_a_card_is_evaluated_like_a_model(card):
-    found = weigh.evaluate(card, LOANS, "status", pos_label="bad")
+    found = weigh.evaluate(card, LOANS, "status")  # which measures the bad class
+    assert found.pos_label == "bad"
+    assert found.validation.base_rate.value == pytest.approx((LOANS["status"] == "bad").mean())
     p = card.predict_proba(LOANS)[:, 0]
     bad = LOANS["status"] == "bad"
     assert found.validation.loss.value == pytest.approx(-np.log2(np.where(bad, p, 1 - p)).mean())
     assert {*card.predict(LOANS)} == {"good", "bad"}
+
+
+def test_the_page_of_a_card_measures_the_bad_class_and_shows_points_for_the_good_one(card):
+    page = re.sub(r"<[^>]+>", " ", weigh.report(card, LOANS, "status"))
+    assert "Scorecard: probability of bad against good" in page
+    assert "Positive points favour good. Flagged rows are those predicted to be bad." in page
+    assert "Evidence for good" in page
+    assert "share of bad caught" in page
 
 
 @pytest.mark.parametrize("levels", [2, 2.5, "6", True])

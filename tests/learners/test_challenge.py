@@ -123,6 +123,12 @@ def test_models_of_other_classes_are_refused_by_name(rows):
         weigh.challenge(Given(old), Given(new, ("bad", "ugly")), np.zeros((300, 1)), y)
 
 
+def test_a_cut_off_that_is_no_number_is_refused_without_a_score():
+    card, X, y = make_card()
+    with pytest.raises(ValueError, match=r"from 0 to 1, got nan$"):
+        weigh.challenge(card, card, X, y, cut_off=float("nan"))
+
+
 def test_one_of_many_classes_is_compared_with_the_rest():
     X, y = np.arange(60)[:, None] % 7, np.array([*"abc"])[np.arange(60) % 3]
     model = weigh.EvidenceNB(bins=2).fit(X, y)
@@ -254,7 +260,9 @@ def test_the_commands_take_a_score_as_the_cut_off_of_a_card(tmp_path, monkeypatc
     write_file(pa.Table.from_pylist(X).append_column("y", pa.array(y)), paths[1])
     score = int(np.median(card.score(X)))
     words = ("--target", "y", "--cut-off", str(score))
-    told = run("challenge", paths[0], *paths, *words, "--pos-label", pos_label, "--json").stdout
+    done = run("challenge", paths[0], *paths, *words, "--pos-label", pos_label, "--json")
+    told = done.stdout
+    assert f"note: the score {score} is a probability of {pos_label} of 0." in done.stderr
     accepted = (card.score(X) >= score) == (pos_label == "good")
     assert 0 < accepted.mean() < 1
     assert json.loads(told)["old"]["above"] == pytest.approx(accepted.mean())

@@ -342,10 +342,12 @@ def read_cut_off(model: Any, given: float | None, pos_label: Any = None) -> floa
     Scores are whole numbers, so half a point less separates the same rows. Of a scorecard, too, a
     number between 0 and 1 is a probability.
     """
-    if given is None or not is_card(model) or 0 < given < 1:
+    if given is None or not is_card(model) or 0 < given < 1 or given != given:
         return given
     share = float(model.probability(given - 0.5))
-    return 1 - share if pos_label == model.adverse else share
+    share = share if of == model.pos_label else 1 - share
+    say(f"note: the score {given:g} is a probability of {label_text(of)} of {share:.4g}")
+    return share
 
 
 def find_class(model: Any, text: str | None) -> Any:
@@ -364,6 +366,7 @@ def tell_class(model: Any, text: str | None, cost: tuple[float, float] | None) -
     """The positive class; if costs are given without it, print which class they refer to."""
     if not hasattr(model, "classes_"):
         return find_class(model, text)
+    of = model.adverse if pos_label is None else pos_label
     names = [label_text(label) for label in model.classes_.tolist()]
     if text is None and cost is not None:
         if len(names) > 2:
@@ -388,3 +391,4 @@ def take_row(table: Any, row: int) -> Any:
             f"row {row} does not exist; rows are numbered from 0 to {last}", param_hint="--row"
         )
     return table.rows(np.array([row])) if hasattr(table, "batches") else table.slice(row, 1)
+        names = names[::-1] if is_card(model) else names  # whose positive class is the bad one

@@ -138,7 +138,7 @@ def edit(
     declined = find_class(fitted, adverse)
     if declined is None and is_card(fitted):
         declined = fitted.adverse
-    decides = read_cut_off(fitted, cut_off)
+    decides = read_cut_off(fitted, cut_off, getattr(fitted, "pos_label", None))
     session = Session(editor, table, output, 0.5 if decides is None else decides, by, declined)
     if session.continued:
         say(f"continued the draft {session.draft} with {count_of(session.continued, 'change')}")

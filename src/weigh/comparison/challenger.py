@@ -301,9 +301,8 @@ def challenge(
     sample_weight : array or str, optional
         Row weights, or the name of their column.
     pos_label : label, optional
-        The positive class. Default: `classes_[1]` of two classes; for a Scorecard this is the class
-        that high scores favour. It must be given if the models differ in it, or if there are more
-        than two classes; it is then compared with the rest.
+        The positive class. Default: `classes_[1]` of the old model, or its bad class if it is a
+        Scorecard. With more than two classes it must be given, and is compared with the rest.
     exposure : array, str or number, optional
         For regressors with a log link, as in `evaluate`.
 
@@ -360,7 +359,7 @@ def _read_cut_off(models: tuple[Any, Any], pos_label: Value, cut_off: Any) -> fl
     if 0 <= found <= 1:
         return found
     cards = [model for model in models if hasattr(model, "probability")]
-    told = f"; {_tell_score(cards[0], pos_label, found)}" if cards else ""
+    told = f"; {_tell_score(cards[0], pos_label, found)}" if cards and found == found else ""
     wants = f" must be a probability from 0 to 1{told}"
     raise ParameterError(Parameter("cut_off", cut_off), wants)
 
@@ -384,22 +383,18 @@ def _estimate_numbers(models: tuple[Any, Any]) -> bool:
 
 
 def _ask(models: tuple[Any, Any], pos_label: Any) -> Value:
-    """Positive class of both models; raise an error if they differ in classes or positive class."""
-    old, new = Question.of_model(models[0], pos_label), Question.of_model(models[1], pos_label)
+    """Positive class of the old model, for both; raise an error if they differ in classes."""
+    old, new = (Question.of_model(model, pos_label) for model in models)
     if {*old.classes} != {*new.classes}:
         raise ValueError(
             f"the old model has the classes {[*old.classes]} and the new one {[*new.classes]}; "
             "fit both to the same classes"
         )
     if old.pos_label is None:
-        raise ValueError(
-            f"the models have {len(old.classes)} classes; name one with pos_label, to compare it "
-            "with the rest"
-        )
-    if old.pos_label != new.pos_label:
-        raise ValueError(
-            f"the old model is about {old.pos_label!r} and the new one about {new.pos_label!r}; "
-            "name the positive class with pos_label"
+        raise ParameterError(
+            f"the models have {len(old.classes)} classes; name one with ",
+            Parameter("pos_label"),
+            ", to compare it with the rest",
         )
     return old.pos_label
 

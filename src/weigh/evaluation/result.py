@@ -272,8 +272,8 @@ def evaluate(
     coverage : float, default=0.95
         Coverage of intervals.
     pos_label : label, optional
-        Positive class. Default: the second of two, or the class that high scores of a scorecard
-        favour; with more classes, all.
+        Positive class. Default: the second of two, or the bad class of a scorecard; with more
+        classes, all.
     exposure : array, str or number, optional
         For a regressor with a log link: factor of the mean of each row. Default: the column that
         the model was fitted with; 1 evaluates estimates per unit of exposure.

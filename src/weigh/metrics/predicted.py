@@ -55,10 +55,11 @@ class Question:
     def of_model(cls, model: Any, pos_label: Any = None) -> Question:
         """Classes of a fitted classifier; the positive one is the second of two, unless named.
 
-        The second class of a scorecard is the one that high scores favour.
+        Of a scorecard it is the bad one: what is measured is how well the card finds bad cases.
         """
         known = tuple(canonical(value) for value in _classes(model))
-        return cls(known, _choose(known, pos_label))
+        asked = getattr(model, "adverse", None) if pos_label is None else pos_label
+        return cls(known, _choose(known, asked))
 
     @classmethod
     def of_labels(

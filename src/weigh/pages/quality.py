@@ -283,9 +283,13 @@ def groups(found: Evaluation) -> dict[str, Any]:
 
 
 def choose_examples(
-    model: Any, evidence: Evidence, X: Any, predicted: Predicted, pos_label: Any, n: int
+    model: Any, evidence: Evidence, X: Any, predicted: Predicted, labels: tuple[Any, Any], n: int
 ) -> dict[str, BalanceSheet]:
-    """Up to n different rows, explained with the names of the evidence, by why they were chosen."""
+    """Up to n different rows, explained with the names of the evidence, by why they were chosen.
+
+    `labels` are the class by which they are chosen, and the one that positive weights favour.
+    """
+    pos_label, favoured = labels
     table, places = model._read(X), np.flatnonzero(predicted.kept)
     found: dict[int, tuple[str, BalanceSheet]] = {}
     classes = evidence.classes.tolist()
@@ -294,7 +298,7 @@ def choose_examples(
         place = int(places[kept])
         if place not in found:
             row = table.rows(np.array([place]))
-            sheet = explain(evidence, row, pos_label, None, model._why_no_errors())
+            sheet = explain(evidence, row, favoured, None, model._why_no_errors())
             found[place] = f"{title} (row {place})", sheet
     return dict(found.values())
 

@@ -93,7 +93,8 @@ def report(
         An earlier evaluation, instead of X and y. The page then has no ROC curve, lift or examples,
         which need the rows.
     pos_label : label, optional
-        Positive class of the page. Default: the second of two; with more classes, all.
+        Positive class of the page. Default: the second of two; with more classes, all. The page of
+        a scorecard shows points for the good class, and measures of the bad one.
     adverse : label, optional
         The bad class. Evidence for it is red.
     labels : dict, optional
@@ -125,9 +126,9 @@ def report(
     timed = hasattr(model, "predict_survival")
     subject = read_survival_subject(model) if timed else read_subject(model)
     subject = subject.labelled(labels).warning_of(adverse)
-    if pos_label is None and evaluation is None and subject.card is not None:
-        pos_label = subject.card.pos_label
     of_card = _read_card_options(subject, by, evaluation, profit=profit, cut_off=cut_off)
+    if pos_label is None and evaluation is None and subject.card is not None:
+        pos_label = subject.card.adverse
     if profit is not None and costs is None:
         costs = implied_costs(subject.card, profit, pos_label)
     asked = {"sample_weight": sample_weight, "by": by, "pos_label": pos_label}
@@ -178,8 +179,14 @@ def _judge(subject: Subject, X: Any, y: Any, asked: dict[str, Any], examples: in
     own = {name: asked[name] for name in ("sample_weight", "pos_label")}
     predicted = predict_rows(scorer, X, y, beside=named_columns(X, asked["by"]), **own)
     most = max(examples, 0)
-    chosen = choose_examples(scorer, subject.evidence, X, predicted, found.pos_label, most)
+    labels = found.pos_label, _favoured(subject, found)
+    chosen = choose_examples(scorer, subject.evidence, X, predicted, labels, most)
     return _Judged(found, predicted, chosen)
+
+
+def _favoured(subject: Subject, found: Evaluation) -> Any:
+    """The class that the weights of the page favour: the measured one, of a card the good one."""
+    return found.pos_label if subject.card is None else subject.card.pos_label
 
 
 def _scorer(subject: Subject, X: Any) -> Any:
@@ -237,7 +244,7 @@ def _page(subject: Subject, judged: _Judged, title: str | None) -> str:
     elif isinstance(judged.found, NumberEvaluation):
         own = _of_number(subject, judged.found, judged)
     else:
-        subject = subject.naming(judged.found.pos_label).with_positive_second
+        subject = subject.naming(_favoured(subject, judged.found)).with_positive_second
         own = _of_classes(subject, name_evaluation(judged.found, subject.evidence), judged)
     heading = title or own["heading"]
     told = own | {
@@ -294,7 +301,7 @@ def _of_number(subject: Subject, found: NumberEvaluation, judged: _Judged) -> di
 
 def _title(subject: Subject, found: Evaluation) -> str:
     if subject.of is not None and any(subject.evidence.outcomes):
-        return subject.evidence.probability_of(subject.of)
+        return subject.evidence.probability_of(subject.classes.index(str(found.pos_label)))
     return found.view().title.replace(found.model, subject.name, 1)
 
 

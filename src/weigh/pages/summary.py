@@ -32,7 +32,7 @@ def lead(subject: Subject, found: Evaluation) -> list[str]:
     shares = ", ".join(f"{name} {count:,.6g} ({rate:.1%})" for name, count, rate in counted)
     n_levels = sum(len(table.levels) for table in evidence)
     return [
-        _predicts(subject),
+        _predicts(subject, found.pos_label),
         f"{subject.name}, fitted on {evidence.class_counts.sum():,.6g} rows: {shares}. It has "
         f"{_parts(subject, n_levels)}.",
         f"It is judged here on {count_of(found.validation.n_rows, 'row')}.",
@@ -55,19 +55,20 @@ def noun_of(subject: Subject) -> str:
     return "feature" if subject.evidence.units.are_points else "table"
 
 
-def _predicts(subject: Subject) -> str:
+def _predicts(subject: Subject, measured: Any) -> str:
+    """What the model predicts: the probability of the class that is measured."""
     if subject.of is None:
         return (
             f"This model predicts the probability of each of {len(subject.classes)} classes. A "
             "positive weight favours the class whose column it is in."
         )
-    of = subject.classes[subject.of]
-    what, points = subject.evidence.probability_of(subject.of), subject.evidence.units.are_points
+    of, place = subject.classes[subject.of], subject.classes.index(str(measured))
+    what, points = subject.evidence.probability_of(place), subject.evidence.units.are_points
     this = "scorecard" if points else "model"
     favour = "Positive points favour" if points else "A positive weight favours"
     return (
         f"This {this} predicts the {what[0].lower()}{what[1:]}. {favour} {of}. Flagged rows are "
-        f"those predicted to be {of}."
+        f"those predicted to be {measured}."
     )
 
 

@@ -177,7 +177,7 @@ def implied_costs(card: Scorecard, profit: Any, pos_label: Value = None) -> tupl
     good, bad = (0.0, 0.0) if profit is None else read_amounts(profit, card.pos_label, card.adverse)
     if good <= 0 or bad >= 0:
         return 1.0, 1.0
-    return (good, -bad) if pos_label == card.adverse else (-bad, good)
+    return (-bad, good) if pos_label == card.pos_label else (good, -bad)
 
 
 def find_profit(amounts: tuple[float, float], scores: Scores, rows: Floats, bads: Floats) -> Profit:
