@@ -416,6 +416,32 @@ def test_an_address_of_several_lines_has_them_on_the_page():
     assert "A & B\n1 High Street\n" in letter.to_text()
 
 
+def test_a_reason_says_that_an_answer_is_not_known_unless_it_has_a_text(tmp_path):
+    card = Scorecard(MODEL, texts={"Sex": "Men came last", "Class": "Far from the boats"})
+    blank = {"Age": "Adult"}
+    told = card.reasons([blank], n=2).to_pylist()[0]
+    assert [told["reason_1"], told["reason_2"]] == ["Sex is not known", "Class is not known"]
+    card = card.with_texts(level_texts={"Sex": {"not known": "You did not give your sex"}})
+    weigh.save(card, tmp_path / "card.json")
+    assert weigh.load(tmp_path / "card.json").letter(blank, 900).reasons[0] == (
+        "You did not give your sex"
+    )
+
+
+def test_a_letter_says_that_no_answer_speaks_against_the_best_case():
+    card = Scorecard(MODEL)
+    best = {"Class": "1st", "Sex": "Female", "Age": "Child"}
+    for case, wanted in (
+        (best, "No single answer lowered the score: each is at its best level."),
+        ({**best, "Sex": "Male"}, "This is the main reason:"),
+        ({**best, "Sex": "Male", "Class": "3rd"}, "These are the main reasons"),
+    ):
+        letter = card.letter(case, 2000)
+        for text in (letter.to_text(), letter.to_html()):
+            assert wanted in text
+    assert "<ol>" not in card.letter(best, 2000).to_html()
+
+
 def test_the_letter_command_says_that_no_change_reaches_the_cut_off(folder):
     files = (folder / "card.json", folder / "people.csv", "--row", 2000)
     done = run("letter", *files, "--cut-off", 100_000, "--may-change", "Age")

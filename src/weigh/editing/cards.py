@@ -15,6 +15,7 @@ from weigh.editing.rows import ClassRows
 from weigh.evidence import Change, Evidence, FeatureTable, Units, flip
 from weigh.evidence.units import HUNDREDTHS
 from weigh.scorecard import Scorecard
+from weigh.scorecard.reasons import NO_LEVEL
 
 
 class CardEditor(Editor):
@@ -102,7 +103,7 @@ def _round(table: FeatureTable, units: Units) -> FeatureTable:
 def _remake(card: Scorecard, evidence: Evidence) -> Scorecard:
     """A card with the settings of `card`, for the features and levels that are left."""
     settings = card.settings
-    names = {table.name: {*table.labels} for table in evidence}
+    names = {table.name: {*table.labels, NO_LEVEL} for table in evidence}
     settings["texts"] = {name: text for name, text in card.texts.items() if name in names}
     settings["level_texts"] = {
         name: {level: text for level, text in own.items() if level in names[name]}

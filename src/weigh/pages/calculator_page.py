@@ -10,7 +10,8 @@ from typing import Any
 
 from weigh.bins import label, printable
 from weigh.errors import Parameter, ParameterError
-from weigh.formula import Costs, Formula, Input
+from weigh.evidence.show import spell_rows
+from weigh.formula import Formula, Input
 from weigh.formula.data import to_data
 from weigh.frames import canonical
 from weigh.layout import asset, document, render
@@ -144,7 +145,7 @@ def _describe(subject: Subject, formula: Formula, texts: Mapping[str, str]) -> d
         "caveat": evidence.caveat,
         "method": evidence.recalibration and evidence.recalibration.method,
         "units": {**vars(units), "points": units.are_points},
-        "costs": _costs(subject, formula),
+        "costs": _costs(subject),
     }
 
 
@@ -164,17 +165,12 @@ def _describe_number(subject: Subject) -> dict[str, Any]:
     }
 
 
-def _costs(subject: Subject, formula: Formula) -> dict[str, Any] | None:
-    """The baseline points of each feature, and the texts of its reason codes.
-
-    A feature without texts has None here: the page uses its name.
-    """
+def _costs(subject: Subject) -> dict[str, Any] | None:
+    """The baseline points of each feature, and the texts of its reason codes."""
     if subject.card is None:
         return None
-    costs: Costs = subject.card.costs
-    pairs = zip(costs.texts, formula.terms, strict=True)
-    texts = [None if {*own} == {term.name} else [*map(printable, own)] for own, term in pairs]
-    return {"baselines": [*costs.baselines], "texts": texts}
+    texts = [[*map(printable, own)] for own in subject.card.reason_texts(subject.evidence)]
+    return {"baselines": [*subject.card.baselines()], "texts": texts}
 
 
 def _codes_without_rows(formula: Formula) -> set[tuple[str, float]]:

@@ -175,7 +175,7 @@ function sheetView(model) {
     const { baselines, texts } = model.costs;
     return sheet.items
       .map((item, j) => ({
-        text: texts[j]?.at(item.level) ?? item.title, // the last text is that of no level
+        text: texts[j].at(item.level), // the last text is that of no level
         cost: baselines[j] - rounded(item.weight),
       }))
       .filter(({ cost }) => cost > 0)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 from weigh.bins import Level
-from weigh.evidence import Change, Provenance, login_name, now
+from weigh.evidence import Change, Evidence, Provenance, login_name, now
 from weigh.formula import Costs, Formula
 from weigh.frames import Floats, Table, build, label_sample, read
 from weigh.layout import Shown, View
@@ -60,8 +60,8 @@ class Scorecard(CardModel, Shown):
     texts : dict, optional
         Texts of the reason codes, by feature. Default: its name.
     level_texts : dict, optional
-        Texts for single levels, by feature and level, such as `{"age": {"missing": "age not
-        given"}}`.
+        Texts for single levels, by feature and level, such as `{"age": {"not known": "You gave no
+        age"}}`. Default: the feature's text, or that the answer is missing or not known.
     X, y : table and labels, optional
         Rows on which `rounding` is measured; without y no AUC.
     base : "separate", "spread" or "lowest", default="separate"
@@ -145,7 +145,7 @@ class Scorecard(CardModel, Shown):
         """What the points of each feature are compared with, and the texts of reason codes."""
         return Costs(
             self.baselines("best"),
-            self._level_texts(),
+            self.reason_texts(self._source),
             show.title(self),
             show.count_levels(self),
             self.woe == "bad",
@@ -297,10 +297,16 @@ class Scorecard(CardModel, Shown):
         card.level_texts = kept | {name: kept.get(name, {}) | own[name] for name in own}
         return card
 
-    def _level_texts(self) -> tuple[tuple[str, ...], ...]:
-        """By feature: the reason-code text of each level, and last that of no level."""
-        own = self.level_texts
-        return tuple(texts_of(t, self.texts[t.name], own.get(t.name, {})) for t in self._source)
+    def reason_texts(self, evidence: Evidence) -> tuple[tuple[str, ...], ...]:
+        """By feature: the reason-code text of each level, and last that of no level.
+
+        `evidence` is that of the card, or has names of the user's for features without a text.
+        """
+        own = {name: text for name, text in self.texts.items() if text != name}
+        levels = self.level_texts
+        return tuple(
+            texts_of(t, own.get(t.name, t.shown), levels.get(t.name, {})) for t in evidence
+        )
 
     def baselines(self, against: str = "best") -> tuple[float, ...]:
         """The points that `reasons` compares each feature with."""

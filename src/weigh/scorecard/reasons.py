@@ -11,7 +11,7 @@ import numpy as np
 from weigh.bins import WORDS, Feature, Interval, finder, label
 from weigh.evidence import Evidence, FeatureTable, with_labels
 from weigh.evidence.show import ROWS, summarise
-from weigh.frames import Floats, Integers, Table, as_rows, canonical, did_you_mean
+from weigh.frames import NOT_KNOWN, Floats, Integers, Table, as_rows, canonical, did_you_mean
 from weigh.layout import render
 from weigh.parameters import check_count
 from weigh.sheet import Reasons, choose_reasons
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 USUAL = 0.05
 """Minimum share of rows of a level that can be a baseline."""
+
+NO_LEVEL = label(NOT_KNOWN)
+"""The name of an answer without a level, which can have a text of its own."""
 
 
 def baselines(card: Scorecard, against: str) -> Floats:
@@ -52,7 +55,7 @@ def find_costs(card: Scorecard, table: Table, n: int, against: str) -> Reasons:
     """Cost = baseline - points, the largest n of each row that are positive."""
     check_count("n", n)
     costs = baselines(card, against) - card.evidence.contributions(table)[:, :, 0]
-    texts = [np.array(own, dtype=object) for own in card._level_texts()]
+    texts = [np.array(own, dtype=object) for own in card.reason_texts(card._source)]
 
     def tell(j: int, rows: Integers, levels: Integers) -> Any:
         return texts[j][levels]
@@ -83,8 +86,15 @@ def read_level_texts(texts: Mapping[str, Any] | None, evidence: Evidence) -> dic
                 f"level_texts must be a dict from features to dicts from levels to text, such as "
                 f"{{{name!r}: {{'missing': 'not given'}}}}, got {own!r}"
             )
-        found[name] = {table.labels[find_level(table, level)]: own[level] for level in own}
+        names = {level: (*table.labels, NO_LEVEL)[_find_worded(table, level)] for level in own}
+        found[name] = {names[level]: own[level] for level in own}
     return found
+
+
+def _find_worded(table: FeatureTable, level: Any) -> int:
+    """Where a level stands; an answer that is not known stands behind the last level."""
+    absent = level == NO_LEVEL and NO_LEVEL not in table.labels
+    return len(table.labels) if absent else find_level(table, level)
 
 
 def read_mapping(texts: Any, parameter: str) -> Mapping[Any, Any]:
@@ -102,8 +112,13 @@ def _check(name: Any, known: Mapping[str, str]) -> str:
 
 
 def texts_of(table: FeatureTable, text: str, own: Mapping[str, str]) -> tuple[str, ...]:
-    """The text of every level of a feature, and last that of no level."""
-    return (*(own.get(name, text) for name in table.labels), text)
+    """The text of every level of a feature, and last that of no level.
+
+    The text of the feature speaks of a value, so it does not stand for one that is absent.
+    """
+    texts = [f"{table.shown} is missing" if level is None else text for level in table.levels]
+    names = zip((*table.labels, NO_LEVEL), (*texts, f"{table.shown} is not known"), strict=True)
+    return tuple(own.get(name, usual) for name, usual in names)
 
 
 def find_level(table: FeatureTable, level: Any) -> int:
@@ -158,7 +173,11 @@ class Letter:
 
     @property
     def before_reasons(self) -> str:
-        """What the list of reasons is."""
+        """What the list of reasons is; without reasons, that there are none."""
+        if not self.reasons:
+            return "No single answer lowered the score: each is at its best level."
+        if len(self.reasons) == 1:
+            return "This is the main reason:"
         return "These are the main reasons, the most important first:"
 
     @property
@@ -172,8 +191,7 @@ class Letter:
         numbered = [f"{k}. {text}" for k, text in enumerate(self.reasons, 1)]
         listed = [f"- {text}" for text in self.changes]
         parts = [self.sender, self.recipient, self.date, self.title, *self.opening]
-        if numbered:
-            parts += [self.before_reasons, "\n".join(numbered)]
+        parts += [self.before_reasons, *filter(None, ["\n".join(numbered)])]
         if listed:
             parts += [self.before_changes, "\n".join(listed)]
         return "\n\n".join([*parts, *self.closing]) + "\n"

@@ -46,21 +46,22 @@ def _characteristic(formula: Formula, term: Term) -> Element:
     most points.
     """
     place, costs = formula.terms.index(term), formula.costs
+    texts = () if costs is None else costs.texts[place]
+    usual = max(texts, key=texts.count, default=term.name)
     made = node(
         "Characteristic",
         name=own_name(formula, f"characteristic {place + 1}: {term.name}"),
-        reasonCode=term.name if costs is None else costs.texts[place][-1],
+        reasonCode=usual,
         baselineScore=spell(0.0 if costs is None else costs.baselines[place]),
     )
-    made.extend(_attributes(term, () if costs is None else costs.texts[place]))
+    made.extend(_attributes(term, texts, usual))
     return made
 
 
-def _attributes(term: Term, texts: tuple[str, ...]) -> list[Element]:
+def _attributes(term: Term, texts: tuple[str, ...], usual: str) -> list[Element]:
     """The attributes of a table, in order: the first whose predicate holds applies.
 
-    The last predicate always holds. The reason code of a level is its own reason text if it has
-    one.
+    The last predicate always holds. A level has a reason code if its text is not the usual one.
     """
     column, *more = term.columns
     pairs: list[tuple[tuple[int, ...], Element]]
@@ -72,12 +73,13 @@ def _attributes(term: Term, texts: tuple[str, ...]) -> list[Element]:
     for place, predicate in pairs:
         level = term.lookup.get(place)
         weight = 0.0 if level is None else term.weights[level][0]
-        made = node("Attribute", predicate, partialScore=spell(weight))
-        if level is not None and texts and texts[level] != texts[-1]:
-            made.set("reasonCode", texts[level])
-        found.append(made)
+        found.append(node("Attribute", predicate, partialScore=spell(weight)))
+        if texts and (text := texts[-1 if level is None else level]) != usual:
+            found[-1].set("reasonCode", text)
     if not (pairs and pairs[-1][1].tag == "True"):
         found.append(node("Attribute", node("True"), partialScore="0.0"))
+        if texts and texts[-1] != usual:
+            found[-1].set("reasonCode", texts[-1])
     return found
 
 
