@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from weigh.bins import Binning, Cross, Feature, Kind, Placed, sort_values
+from weigh.bins import MOST_OTHERS, Binning, Cross, Feature, Kind, Placed, sort_values
 from weigh.errors import Parameter, ParameterError
 from weigh.few import BYTE_TABLE
 from weigh.frames import (
@@ -241,8 +241,10 @@ def join_rare(counts: Counts, most: int | None, rare: Rare | None = None) -> Cou
     if rare is not None:
         joined, kinds = joined + rare.counts, kinds | {*rare.kinds}
     values = tuple(feature.values[i] for i in kept)
+    others = tuple(feature.values[i] for i in ranks[most:][:MOST_OTHERS])
     table = np.vstack([counts.counts[kept], joined, counts.counts[n:]])
-    return Counts(replace(feature, values=values, other=tuple(sorted(kinds))), table)
+    own = replace(feature, values=values, other=tuple(sorted(kinds)), others=others)
+    return Counts(own, table)
 
 
 def join_listed(
@@ -259,7 +261,10 @@ def join_listed(
     kinds = {Kind.of(value) for kind, value in seen if (kind, value) not in group_of}
     other = tuple(sorted(kinds | {*(rare.kinds if rare else ())}))
     rises = feature.ordered and not other and list(groups) == sorted(groups)
+    ranks = np.argsort(-counts.counts[: len(seen)].sum(axis=1), kind="stable")
+    others = [feature.values[i] for i in ranks if seen[i] not in group_of][:MOST_OTHERS]
     joined = replace(feature, values=values, groups=groups, other=other, ordered=rises)
+    joined = replace(joined, others=tuple(others))
     places = [group_of.get(known, joined.rest) for known in seen]
     table = np.zeros((len(joined.levels), counts.counts.shape[1]))
     np.add.at(table, [*places, *([joined.missing_place] * feature.has_missing)], counts.counts)

@@ -690,6 +690,7 @@ def test_the_schema_is_one_and_describes_every_field():
             "covariance",
             "scales_estimated",
             "other",
+            "others",
             "left",
             "whole",
             "binary",

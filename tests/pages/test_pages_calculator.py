@@ -523,6 +523,23 @@ def test_the_case_stands_in_the_address_and_comes_back_from_it(browser, tmp_path
 
 
 @pytest.mark.system
+def test_a_value_that_shares_the_level_other_is_offered_and_stands_in_the_address(
+    browser, tmp_path
+):
+    model = weigh.EvidenceNB(max_levels={"colour": 2}).fit(mixed(), "y")
+    weigh.calculator(model, path=tmp_path / "page.html")
+    rare = model.evidence_["colour"].feature.others[0]
+    for text in (rare, "~other"):
+        browser.open(tmp_path / "page.html", f"#colour={text}")
+        p = model.balance_sheet({"colour": rare}).probability
+        assert shown(browser, "probability") == f"{p:.2f}"
+        assert not shown(browser, "ignored")
+        assert settled(browser).endswith(f"#colour={text.replace('~', '%7E')}")
+    browser.open(tmp_path / "page.html", "#colour=purple")
+    assert "(no such level; ~other is any that is not listed)" in shown(browser, "ignored")
+
+
+@pytest.mark.system
 def test_missing_is_offered_where_it_is_a_level_and_stands_in_the_address(browser, tmp_path):
     model = weigh.EvidenceNB().fit(mixed(), "y")
     weigh.calculator(model, path=tmp_path / "page.html")
@@ -591,8 +608,9 @@ def test_what_the_address_holds_and_the_page_cannot_use_is_said(browser, tmp_pat
     browser.open(tmp_path / "page.html", odd + "&~pos_label=class+0&age=&<b>x</b>=1")
     told = shown(browser, "ignored")
     assert told == (
-        "Not used of this page's address: age=old (not a number); colour=purple (no such level); "
-        "shoe=3 (no such question); ~rate=2 (not between 0 and 1); colour=red (given twice); "
+        "Not used of this page's address: age=old (not a number); colour=purple (no such level; "
+        "~other is any that is not listed); shoe=3 (no such question); "
+        "~rate=2 (not between 0 and 1); colour=red (given twice); "
         "~pos_label=class 0 (no such question); age= (given twice); <b>x</b>=1 (no such question); "
         "and 1 more."
     )

@@ -64,6 +64,7 @@ def test_the_heaviest_values_are_kept_and_the_others_counted_together(rows, most
     counts = model.evidence_["x"]
     assert counts.feature.values == tuple(sorted(kept))
     assert (OTHER in counts.levels) == (len(seen) > most)
+    assert counts.feature.others == tuple(sorted({*seen} - {*kept}, key=lambda v: (-heavy[v], v)))
     for level, found in zip(counts.levels, counts.counts, strict=True):
         here = [level] if level is not OTHER else [v for v in seen if v not in kept]
         wanted = [
@@ -71,6 +72,52 @@ def test_the_heaviest_values_are_kept_and_the_others_counted_together(rows, most
             for c in (False, True)
         ]
         assert found.tolist() == wanted
+
+
+@pytest.mark.parametrize("bins", [None, {"town": [["t01"], ["t02", "t03"]]}])
+def test_a_model_names_the_values_that_share_a_level_and_keeps_them_in_its_file(bins, tmp_path):
+    table = make_towns()
+    given = {"max_levels": 4} if bins is None else {"bins": bins}
+    model = weigh.EvidenceNB(**given).fit(table, "y")
+    feature, seen = model.evidence_["town"].feature, table["town"].value_counts()
+    assert {*feature.others} == {*seen.index} - {*feature.values}
+    assert seen[[*feature.others]].is_monotonic_decreasing
+    weigh.save(model, tmp_path / "model.json")
+    again = weigh.load(tmp_path / "model.json").evidence_["town"].feature
+    assert again.others == feature.others
+    first, *_ = feature.others
+    listed = f"town = other: {', '.join(feature.others[:12])}"
+    card = weigh.Scorecard(model)
+    for shown in (model.evidence_, card):
+        assert listed in " ".join(repr(shown).split())
+        assert listed in shown._repr_html_()
+    assert f"other is {first}" in repr(model.evidence_["town"])
+    assert f"other ({first}, " in weigh.calculator(card)
+    sheet = model.balance_sheet
+    assert str(sheet({"town": first}).items[0]) == f"town = other ({first})"
+    unseen = "town = other (Atlantis, not seen in training)"
+    assert str(sheet({"town": "Atlantis"}).items[0]) == unseen
+
+
+def test_merged_parts_share_their_rare_values():
+    one, other = (make_towns(seed=seed) for seed in (0, 1))
+    bins = {"town": [["t01"]], "age": [40.0]}
+    models = [weigh.EvidenceNB(bins=bins).fit(part, "y") for part in (one, other)]
+    merged = models[0].merge(models[1]).evidence_["town"].feature
+    assert {*merged.others} == {*one["town"].dropna(), *other["town"].dropna()} - {"t01"}
+
+
+@pytest.mark.parametrize("odd", [["t01"], ["x", "x"], [None], "x"])
+def test_a_file_whose_rare_values_make_no_sense_is_refused(odd, tmp_path):
+    weigh.save(LEARNERS["evidence"].fit(make_towns(), "y"), tmp_path / "model.json")
+    data = json.loads((tmp_path / "model.json").read_text())
+    feature = next(f for f in data["evidence"]["features"] if f["name"] == "town")
+    assert feature["values"][0] == "t01"
+    feature["others"] = odd
+    del data["checksum"]
+    (tmp_path / "model.json").write_text(json.dumps(data))
+    with pytest.raises(ValueError, match="other"):
+        weigh.load(tmp_path / "model.json")
 
 
 @pytest.mark.parametrize("missing", ["level", "skip"])

@@ -25,6 +25,7 @@ from weigh.bins.cuts import check_cuts, fine_cuts, mdl_cuts, midpoint, quantile_
 from weigh.bins.density import Density, middles
 from weigh.bins.labels import (
     BRIEF,
+    MOST_OTHERS,
     OTHER,
     WORDS,
     Interval,
@@ -35,12 +36,13 @@ from weigh.bins.labels import (
     are_whole,
     label,
     printable,
+    spell_few,
     spell_number,
     to_right_closed,
 )
 from weigh.bins.levels import Feature, Placed
 from weigh.bins.reading import read_bins
-from weigh.bins.uniting import sort_values
+from weigh.bins.uniting import list_others, sort_values
 
 Rule = str | int | Binning | Density
 """Types of `bins` by which cut points are found; other types give the cut points themselves."""

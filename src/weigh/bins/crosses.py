@@ -11,7 +11,7 @@ import numpy as np
 
 from weigh.bins.labels import EXACT, Level, Notation
 from weigh.bins.levels import Feature, Placed
-from weigh.bins.uniting import sort_values
+from weigh.bins.uniting import list_others, sort_values
 from weigh.frames import Integers, Table, Value, keys
 from weigh.pickling import by_fields
 
@@ -188,7 +188,8 @@ def refine(features: Sequence[Feature]) -> Feature:
     longest = max(features, key=lambda feature: len(feature.values))  # has all, if ordered
     values = longest.values if longest.ordered else sort_values(known)
     other = tuple(sorted({kind for feature in features for kind in feature.other}))
-    return replace(first, values=values, other=other, has_missing=has_missing, groups=())
+    found = replace(first, values=values, other=other, has_missing=has_missing, groups=())
+    return replace(found, others=list_others(features, values))
 
 
 def coarsen(fine: Feature | Cross, coarse: Feature | Cross) -> Integers:

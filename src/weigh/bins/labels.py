@@ -53,13 +53,12 @@ class Joined:
     values: tuple[Value, ...]
 
     def __str__(self) -> str:
-        *first, last = map(label, self.values)
-        if len(first) < LISTED:
-            return f"{', '.join(first)} or {last}"
-        return f"{', '.join(first[: LISTED - 1])} or {len(self.values) - LISTED + 1} others"
+        return spell_few(self.values)
 
 
 OTHER = Other()
+MOST_OTHERS = 100
+"""The most frequent of the values that share the level `other` are recorded, up to this number."""
 LISTED = 4
 """A level of more categories is named by the first three and the number of others."""
 JOINERS = "\u200c\u200d\xa0"
@@ -73,6 +72,20 @@ def label(level: Level) -> str:
     if level is None or level is NOT_KNOWN:
         return "missing" if level is None else "not known"
     return str(level).lower() if isinstance(level, bool) else str(level)
+
+
+def spell_few(values: Sequence[Value]) -> str:
+    """A list of values as text: all of up to four, or the first three and how many others.
+
+    >>> spell_few("a"), spell_few("abcd"), spell_few("abcde")
+    ('a', 'a, b, c or d', 'a, b, c or 2 others')
+    """
+    *first, last = map(label, values)
+    if not first:
+        return last
+    if len(first) < LISTED:
+        return f"{', '.join(first)} or {last}"
+    return f"{', '.join(first[: LISTED - 1])} or {len(values) - LISTED + 1} others"
 
 
 def printable(text: str) -> str:

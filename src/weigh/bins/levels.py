@@ -51,10 +51,11 @@ class Feature(NamedLevels):
     """The levels of one feature: intervals, categories or special codes, other, then missing.
 
     `other` holds the kinds of the values that share the level `other`; if empty, there is no such
-    level. `whole` means that training had only whole numbers, so labels use these; `binary` that
-    they were 0 and 1. `groups` holds the level of each category, from 0, if some categories share a
-    level; if empty, each has its own. A `left` feature has intervals that include their lower
-    limit: its `cuts` are the next floats below those in its labels.
+    level. `others` are those values, up to `MOST_OTHERS` of the most frequent. `whole` means that
+    training had only whole numbers, so labels use these; `binary` that they were 0 and 1. `groups`
+    holds the level of each category, from 0, if some categories share a level; if empty, each has
+    its own. A `left` feature has intervals that include their lower limit: its `cuts` are the next
+    floats below those in its labels.
 
     >>> from dataclasses import replace
     >>> from weigh.frames import Numbers

@@ -15,12 +15,14 @@ from weigh.bins.labels import (
     BINARY,
     EXACT,
     OTHER,
+    WORDS,
     Interval,
     Joined,
     Level,
     Notation,
     hold_whole_numbers,
     label,
+    spell_few,
     to_left_closed,
 )
 from weigh.frames import Value
@@ -45,6 +47,7 @@ class NamedLevels:
     binary: bool = False
     title: str = field(default="", compare=False)  # display name, instead of the name
     texts: tuple[tuple[str, str], ...] = field(default=(), compare=False)  # of some labels
+    others: tuple[Value, ...] = field(default=(), compare=False)  # within `other`
 
     verb: ClassVar[str] = "="
 
@@ -148,6 +151,8 @@ class NamedLevels:
     def named(self, notation: Notation) -> tuple[str, ...]:
         """The levels as text, with intervals in the given notation."""
         texts = [*self._name_intervals(notation), *map(label, self.levels[self.n_intervals :])]
+        if self.others and notation is WORDS:
+            texts[self.rest] += f" ({spell_few(self.others)})"
         if len(set(texts)) < len(texts):
             twice = {text for text, n in Counter(texts).items() if n > 1}
             texts = [

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from weigh.bins.labels import MOST_OTHERS
 from weigh.frames import Value, key, keys, order
 
 if TYPE_CHECKING:
@@ -23,8 +25,7 @@ def unite_features(one: Feature, other: Feature) -> Feature:
     _check_same(one, other)
     has_missing = one.has_missing or other.has_missing
     if one.groups:
-        other_kinds = tuple(sorted({*one.other, *other.other}))
-        return replace(one, other=other_kinds, has_missing=has_missing)
+        return replace(_unite_others(one, other), has_missing=has_missing)
     if one.other or other.other:
         return replace(_unite_rare(one, other), has_missing=has_missing)
     if one.is_numeric:
@@ -72,7 +73,20 @@ def _unite_rare(one: Feature, other: Feature) -> Feature:
             f"column {one.name!r}: max_levels kept different levels in the two parts; fit all rows "
             "at once, or both parts without max_levels"
         )
-    return replace(one, other=tuple(sorted({*one.other, *other.other})))
+    return _unite_others(one, other)
+
+
+def _unite_others(one: Feature, other: Feature) -> Feature:
+    """The first feature, whose level `other` also has the values of that of the second."""
+    kinds = tuple(sorted({*one.other, *other.other}))
+    return replace(one, other=kinds, others=list_others((one, other), one.values))
+
+
+def list_others(features: Sequence[Feature], listed: Sequence[Value]) -> tuple[Value, ...]:
+    """The recorded values of the level `other` of several features that are not in a list."""
+    known = {*keys(listed)}
+    found = {key(value): value for feature in features for value in feature.others}
+    return tuple(value for own, value in found.items() if own not in known)[:MOST_OTHERS]
 
 
 def sort_values(distinct: set[tuple[type, Value]]) -> tuple[Value, ...]:

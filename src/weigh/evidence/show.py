@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from weigh.bins import Cross, label, printable
+from weigh.bins import OTHER, Cross, label, printable
 from weigh.bins.labels import EXACT
 from weigh.evidence.units import Amounts, Words, digits_of, hundredths, words_of
-from weigh.frames import Floats, build
+from weigh.frames import Floats, Value, build
 from weigh.layout import Grid, View
 from weigh.shapes import outline
 
@@ -199,10 +199,29 @@ def to_text(evidence: Evidence, width: int = 100, max_rows: int | None = ROWS) -
     bars = words_of(evidence).bars
     for left_out in ((), (bars,), (bars, LOSS), (bars, LOSS, "Error", "IV", "Importance")):
         grid = _grid(evidence, left_out, max_rows)
+MOST_LISTED = 12
+"""Maximum number of categories of a level `other` in a note."""
+
+
+def others(evidence: Evidence) -> list[str]:
+    """Sentences on the categories that share the level `other`."""
+    parts = [part for feature in evidence.features for part in feature.parts if part.others]
+    return [
+        f"{name} = {OTHER}: {_list_others(part.others)}."
+        for name, part in {part.shown: part for part in reversed(parts)}.items()
+    ][::-1]
+
+
+def _list_others(values: Sequence[Value]) -> str:
+    more = f" and {len(values) - MOST_LISTED} more" if len(values) > MOST_LISTED else ""
+    return ", ".join(map(label, values[:MOST_LISTED])) + more
+
+
         if replace(grid, n_names=0).fits(width):  # without folded names
             break
     joined = [t for t in evidence if summarise(t, max_rows) is not t]
-    foot = [rule(evidence), worth(evidence), edited(evidence), JOINED if joined else ""]
+    foot = [rule(evidence), worth(evidence), edited(evidence), *others(evidence)]
+    foot.append(JOINED if joined else "")
     return View(title(evidence), (grid,), notes=tuple(filter(None, foot))).to_text(width)
 
 
@@ -337,6 +356,7 @@ def _error(error: float, words: Words) -> str:
 
 def _bar(weight: float, scale: float) -> str:
     length = round(BAR * abs(weight) / scale)
+    lines += [f"  {OTHER} is {_list_others(p.others)}" for p in table.feature.parts if p.others]
     left = "█" * length if weight < 0 else ""
     right = "█" * length if weight > 0 else ""
     return f"{left:>{BAR}}|{right:<{BAR}}"

@@ -14,6 +14,7 @@ from weigh.evidence.show import (
     edited,
     name_start,
     rule,
+    others,
     stands_alone,
     tell_left_out,
     title,
@@ -51,7 +52,7 @@ def to_view(evidence: Evidence) -> View:
         for place, table in enumerate(ranked[:TABLES])
     ]
     left = len(ranked) - len(grids)
-    notes = [rule(evidence), worth(evidence), edited(evidence)]
+    notes = [rule(evidence), worth(evidence), edited(evidence), *others(evidence)]
     notes.append(_left(left))
     return View(title(evidence), (prior, *grids), notes=tuple(filter(None, notes)))
 

@@ -121,7 +121,7 @@ def _column(column: Input, inputs: Sequence[Input]) -> dict[str, Any]:
     return common | {
         "kind": "choice",
         "choices": [*map(printable, column.labels)],
-        "closed": column.kinds == {Kind.BOOLEANS} and len(column.values) == 2,
+        "closed": column.kinds == {Kind.BOOLEANS} and len(column.choices) == 2,
     }
 
 
@@ -130,7 +130,7 @@ def _choices(ask: Ask, inputs: Sequence[Input]) -> list[Any]:
     at = [column.name for column in inputs].index(ask.feature.name)
     if ask.feature.is_numeric:
         return [at, [*ask.places]]
-    choices = [*map(key, inputs[at].values)]
+    choices = [*map(key, inputs[at].choices)]
     held = [test for test in ask.feature.conditions if test.place in ask.places]
     found = [choices.index(key(test.value)) for test in held if test.holds == "equal"]
     return [at, found + [len(choices) for test in held if test.holds == "any"]]  # `other` is last
@@ -145,10 +145,10 @@ def _part(part: Feature, inputs: Sequence[Input], labels: Labels) -> dict[str, A
     if part.is_numeric:
         found["cuts"] = [*(part.cuts or ())]
         found["specials"] = [value for _, value in equal]
-    elif not part.groups and [*equal] == [*map(key, inputs[at].values)]:
+    elif not part.groups and [*equal] == [*map(key, inputs[at].choices)]:
         found["n"] = len(equal)
     else:
-        found["places"] = [equal.get(key(value), -1) for value in inputs[at].values]
+        found["places"] = [equal.get(key(value), -1) for value in inputs[at].choices]
     if part.other:
         found["rest"] = part.rest
     own, asked = [*labels(part)], [*inputs[at].labels, label(None)]

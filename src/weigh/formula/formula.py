@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from weigh.bins import SINGLE, Ask, Cross, Feature, Kind, label, sort_values
+from weigh.bins import SINGLE, Ask, Cross, Feature, Kind, label, list_others, sort_values
 from weigh.evidence import Attenuation, Curve, Evidence, FeatureTable, evidence_of, is_sum
 from weigh.evidence.exposure import OffsetColumn, list_offsets
 from weigh.evidence.tables import tell_condition
@@ -76,12 +76,17 @@ class Input:
         return any(feature.has_missing for feature in self.features)
 
     @property
+    def choices(self) -> tuple[Value, ...]:
+        """The values that a list of answers offers: also those that share the level `other`."""
+        return self.values + sort_values({*map(key, list_others(self.features, self.values))})
+
+    @property
     def labels(self) -> tuple[str, ...]:
-        """The values as people read them."""
+        """The choices as people read them."""
         if self.is_numeric:
             return tuple(label(value) for value in self.values)
-        whole = replace(self.first, values=self.values, has_missing=self.has_missing, groups=())
-        return whole.labels[: len(self.values)]
+        whole = replace(self.first, values=self.choices, has_missing=self.has_missing, groups=())
+        return whole.labels[: len(self.choices)]
 
     @cached_property
     def cuts(self) -> tuple[float, ...]:

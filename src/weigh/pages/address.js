@@ -38,7 +38,8 @@ function addressOf(model) {
     if (column.kind === "choice") {
       if (text === "~other" && !column.closed) return column.choices.length;
       const place = column.choices.findIndex((choice) => guard(choice) === text);
-      if (place < 0) throw new RangeError("no such level");
+      if (place < 0)
+        throw new RangeError(`no such level${column.closed ? "" : "; ~other is any that is not listed"}`);
       return place;
     }
     const value = words.readNumber(text);

@@ -9,6 +9,7 @@ import numpy as np
 from weigh.bins import label
 from weigh.bins.labels import EXACT
 from weigh.evidence import Evidence, find_reversed, plain_shares, plain_woe
+from weigh.evidence.show import others
 from weigh.frames import build
 from weigh.layout import Bar, Grid, View
 from weigh.scorecard.bands import spell_count
@@ -118,6 +119,7 @@ def notes(card: Scorecard, shown: Evidence) -> list[str]:
     if idle := [t.shown for t in shown if not any(card.points[t.name])]:
         verb = "has" if len(idle) == 1 else "have"
         found.append(f"{', '.join(idle)} {verb} no effect: every level has 0 points.")
+    found += others(shown)
     for edit in card.edits:
         told = (edit.why, edit.who, edit.when[:10])
         why = f" ({', '.join(filter(None, told))})" if any(told) else ""

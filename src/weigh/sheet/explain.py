@@ -9,10 +9,19 @@ from typing import Any
 import numpy as np
 
 from weigh import engine
-from weigh.bins import OTHER, Cross, Feature, label
+from weigh.bins import MOST_OTHERS, OTHER, Cross, Feature, label
 from weigh.errors import Parameter, ParameterError
 from weigh.evidence import Evidence, FeatureTable, scale_variances
-from weigh.frames import NOT_KNOWN, Floats, Integers, Table, Value, count_matrix, did_you_mean
+from weigh.frames import (
+    NOT_KNOWN,
+    Floats,
+    Integers,
+    Table,
+    Value,
+    canonical,
+    count_matrix,
+    did_you_mean,
+)
 from weigh.sheet.balance import (
     REACH,
     Attenuated,
@@ -336,7 +345,8 @@ def _words(feature: Feature | Cross, place: int, values: Sequence[Value]) -> str
     if isinstance(feature, Cross):
         return feature.words(place, values=values)
     if feature.levels[place] is OTHER and (told := label(values[0])) != feature.labels[place]:
-        return f"{feature.phrase(place)} ({told})"
+        new = 0 < len(feature.others) < MOST_OTHERS and canonical(values[0]) not in feature.others
+        return f"{feature.phrase(place)} ({told}{', ' + UNSEEN if new else ''})"
     return feature.phrase(place, values=values) if feature.title or feature.texts else ""
 
 

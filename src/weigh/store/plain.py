@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from weigh.bins import SINGLE, Ask, Binning, Cross, Density, Feature, Kind, check_cuts
-from weigh.frames import Floats, Integers, canonical, key, sort_classes
+from weigh.frames import Floats, Integers, Value, canonical, key, sort_classes
 from weigh.parameters import DEEPEST
 
 FORMAT, VERSION = "weigh", 1
@@ -202,6 +202,8 @@ def _part_to_dict(feature: Feature) -> dict[str, Any]:
     }
     if feature.other:
         own["other"] = list(feature.other)
+    if feature.others:
+        own["others"] = [plain(value) for value in feature.others]
     if feature.ordered:
         own["ordered"] = True
     if feature.left:
@@ -261,6 +263,7 @@ def _part_from_dict(data: Mapping[str, Any], in_order: bool = False) -> Feature:
         asked=_asked(data),
         left=_flag(data, "left", data["cuts"] is not None, "of a feature with cuts"),
         binary=_flag(data, "binary", data["cuts"] is not None, "of a feature with cuts"),
+        others=_others(data),
     )
 
 
@@ -304,6 +307,17 @@ def _other(data: Mapping[str, Any]) -> tuple[Kind, ...]:
     check(not kinds or data["cuts"] is None, "other is a level of categories")
     check("other" not in data or len(kinds) > 0, "other, where there is one, holds some kind")
     return tuple(map(Kind, kinds))
+
+
+def _others(data: Mapping[str, Any]) -> tuple[Value, ...]:
+    """The values that share the level `other`; files did not list them from the first."""
+    listed = data.get("others", [])
+    check(isinstance(listed, list) and ("other" in data or not listed), "others share other")
+    values = tuple(canonical(unplain(value)) for value in listed)
+    check(None not in values and len({*map(key, values)}) == len(values), "others must differ")
+    known = [canonical(unplain(value)) for value in data["values"]]
+    check(not {*map(key, values)} & {*map(key, known)}, "others have no level of their own")
+    return values
 
 
 def _cuts(data: Mapping[str, Any]) -> tuple[float, ...]:

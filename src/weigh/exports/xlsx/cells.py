@@ -219,7 +219,7 @@ def is_missing(column: Input, cell: str) -> str:
 
 def choices(column: Input) -> list[Any]:
     """The values that a column's drop-down list offers, and missing where that is a level."""
-    offered: list[Any] = [value for value in column.values if value != ""]
+    offered: list[Any] = [value for value in column.choices if value != ""]
     if column.kind is Kind.BOOLEANS:
         offered = ["true" if value else "false" for value in column.values]
     return [*offered, missing_word(column)] if column.has_missing else offered
