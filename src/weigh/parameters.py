@@ -169,6 +169,11 @@ def read_settings(learner: Any, table: Table) -> dict[str, Setting]:
     asked = {_name(column, names, "ask_if") for column, *_ in read_rules(learner.ask_if)}
     fine = int(np.clip(MAX_FINE_LEVELS // max(len(names), 1), *FINE_RANGE))
     most = read_caps(learner, names)
+    named = {
+        parameter: by_column(dict.fromkeys(given, True), names, parameter, False)
+        for parameter, given in (("bins", learner.bins), ("special_values", codes))
+        if isinstance(given, Mapping) and not isinstance(given, Everywhere)
+    }
     settings = {}
     for name in names:
         rule = int(bins[name]) if is_count(bins[name]) else bins[name]
@@ -184,8 +189,10 @@ def read_settings(learner: Any, table: Table) -> dict[str, Setting]:
         special_codes = _read_special(special[name], name)
         skips = missing[name] == "skip" or name in asked
         levels = None if category is False else declared.get(name)
+        takes_text = {"bins": joined or isinstance(rule, Binning), "special_values": False}
+        of_numbers = tuple(p for p, own in named.items() if own[name] and not takes_text[p])
         settings[name] = Setting(
-            category, rule, special_codes, skips, fine, most[name], levels, joined, left
+            category, rule, special_codes, skips, fine, most[name], levels, joined, left, of_numbers
         )
     return settings
 
@@ -283,6 +290,10 @@ def read_pairs(given: Iterable[Any], table: Table) -> tuple[frozenset[str], ...]
         if len(pairs[-1]) < 2:
             raise ValueError(f"pairs joins {pair[0]!r} with itself; name two columns")
     return tuple(dict.fromkeys(pairs))
+
+
+class Everywhere(dict[str, Any]):
+    """A value that the user gave for all columns, as a dict, because one more column has another."""
 
 
 def by_column(value: Any, names: Sequence[str], parameter: str, default: Any) -> dict[str, Any]:

@@ -9,12 +9,14 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as parquet
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import weigh
 from weigh import EvidenceNB
+from weigh.errors import ParameterError
 from weigh.frames import collect, count_rows, pick_columns, read, take_rows
 from weigh.frames.reading import wrap
 
@@ -403,6 +405,36 @@ BOOLEANS = {
     "arrow": lambda v: pa.table({"v": v}),
     "arrow codes": lambda v: pa.table({"v": pa.array(v).dictionary_encode()}),
 }
+
+
+def test_a_boolean_is_no_number_of_a_numeric_column_but_of_one_of_zero_and_one():
+    table = pa.table({"age": [20.0, 30, 40, 50] * 30, "smoker": [0, 1, 1, 0] * 30})
+    model = EvidenceNB(bins={"age": [25, 45]}).fit(table, [0, 1, 1, 1] * 30)
+    for rows in ({"age": True}, [{"age": None, "smoker": 1}, {"age": False}]):
+        with pytest.raises(ValueError, match=r"'age' .* holds (True|False); give"):
+            model.predict_proba(rows if isinstance(rows, list) else [rows])
+    assert str(model.balance_sheet({"smoker": True}).items[1]) == "smoker = 1"
+
+
+@pytest.mark.parametrize(
+    ("asked", "name"),
+    [
+        ({"bins": {"Sex": [1, 2]}}, "bins"),
+        ({"bins": {1: 5}}, "bins"),
+        ({"bins": {"Sex": "mdl"}}, "bins"),
+        ({"special_values": {"Sex": [-9]}}, "special_values"),
+    ],
+)
+def test_a_parameter_for_numbers_that_names_a_column_of_text_is_refused(asked, name, tmp_path):
+    people = weigh.datasets.titanic()
+    parquet.write_table(people, tmp_path / "people.parquet")
+    for table in (people, weigh.scan(tmp_path / "people.parquet")):
+        for learner in (EvidenceNB, weigh.AdjustedNB, weigh.EducatedNB):
+            with pytest.raises(ParameterError, match=r"'Sex' holds text .'(Fem|M)ale'.") as refused:
+                learner(**asked).fit(table, "Survived")
+            assert refused.value.parameter == name
+    blank = pa.table({"Sex": pa.array([None] * 40, pa.string()), "a": [1.0, 2] * 20})
+    EvidenceNB(**{k: {"Sex": [1.0, 2.0]} for k in asked}).fit(blank, [0, 1] * 20)
 
 
 @sizes

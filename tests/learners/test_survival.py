@@ -487,7 +487,7 @@ def test_a_report_shows_measures_and_weights_of_the_hazard(files, tmp_path):
     _, rest, model = files
     timed = run("report", model, rest, "--times", "100,250", "-o", tmp_path / "r.html")
     assert timed.exit_code == 0
-    assert "by days = 250" in (tmp_path / "r.html").read_text()
+    assert "by day 250" in (tmp_path / "r.html").read_text()
     assert run("report", model, rest, "-o", tmp_path / "r.html").exit_code == 0
     page = (tmp_path / "r.html").read_text()
     found = evaluate(weigh.load(model), draw(seed=1), BOTH)
@@ -656,13 +656,21 @@ def test_a_sheet_at_a_time_has_the_probability_of_the_event_by_then(files):
     case = rest.iloc[[2]]
     sheet = model.balance_sheet(case, time=60.0)
     when, reached = sheet.event_by
-    assert when == "days = 60"
+    assert when == "day 60"
     assert reached == pytest.approx(1 - model.predict_survival(case, 60.0)[0, 0])
     assert model.balance_sheet(case).event_by is None
     told = run("explain", files[2], files[1], "--row", 2, "--time", 60, "--json")
     assert json.loads(told.stdout) == json.loads(json.dumps(sheet.to_dict()))
     shown = run("explain", files[2], files[1], "--row", 2, "--time", 60).stdout
-    assert "died comes by days = 60" in shown
+    assert "Probability that died happens by day 60" in shown
+    periods, ends = model._periods, model.period_ends_
+    assert sheet.outcome == f"died happens {periods.spell('days', 60.0)}, if not earlier"
+    k = int(np.searchsorted(ends, 60.0))
+    low, high = ends[k - 1] + 1, ends[k]
+    assert low <= 60 <= high
+    assert periods.spell("days", 60.0) == f"between day {low:g} and {high:g}"
+    assert periods.spell("tenure", 1e9).endswith(f" and {ends[-1]:g}")
+    assert periods.spell("days", ends[0] / 2) == f"by day {ends[0]:g}"
 
 
 def test_an_evaluation_at_given_times_has_these_moments(files):

@@ -25,6 +25,7 @@ from weigh.frames import (
     Column,
     Floats,
     Integers,
+    Numbers,
     Table,
     Value,
     key,
@@ -133,9 +134,13 @@ class Feature(NamedLevels):
 
     def _column(self, table: Table) -> Column:
         try:
-            return table.column(self.name, not self.is_numeric)
+            column = table.column(self.name, not self.is_numeric)
         except ParameterError as error:
             raise ValueError(str(error).replace("".join(map(str, OR_CATEGORIES)), "")) from None
+        truth = column.truth if isinstance(column, Numbers) else None
+        if truth is not None and not all(0 <= cut < 1 for cut in self.cuts or ()):
+            raise ValueError(f"column {self.name!r} is numeric but holds {truth}; give numbers")
+        return column
 
     def value(self, table: Table) -> Value:
         """The raw value in a table's first row."""

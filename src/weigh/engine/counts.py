@@ -60,10 +60,10 @@ def _find(
     groups = group_columns(sample.table.names, crosses)
     if isinstance(sample.table, FarTable | Scan):
         return _find_in_passes(sample, groups, settings)
-    read, counted = sample.table.column, _count_bytes(sample)
+    counted = _count_bytes(sample)
 
     def count(name: str, rows: Rows) -> Counts:
-        column = read(name, settings[name].categorical)
+        column = settings[name].read(sample.table, name)
         if name in counted and isinstance(column, Codes):
             return count_summary(ColumnSummary.of_counts(column, counted[name]), name, settings)
         return count_summary(ColumnSummary(column, rows), name, settings)
@@ -190,8 +190,8 @@ def tally_levels(
 
     def count_part(feature: Feature, rows: Rows) -> Counts:
         if not (feature.is_numeric or feature.values):
-            kind = settings[feature.name].categorical
-            summary = ColumnSummary(sample.table.column(feature.name, kind), rows)
+            column = settings[feature.name].read(sample.table, feature.name)
+            summary = ColumnSummary(column, rows)
             return count_summary(summary, feature.name, settings)
         column = sample.table.column(feature.name, not feature.is_numeric)
         if isinstance(column, Codes) and not (feature.other or feature.groups):

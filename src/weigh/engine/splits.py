@@ -167,7 +167,7 @@ class _LevelFinder:
             if rows is None:
                 summary = summaries[name]
             else:
-                column = sample.table.column(name, self.settings[name].categorical)
+                column = self.settings[name].read(sample.table, name)
                 summary = ColumnSummary(column, rows).in_order()
             return [count_summary(summary.part(part), name, self.settings) for part in self.parts]
 

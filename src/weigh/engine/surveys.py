@@ -10,7 +10,7 @@ import numpy as np
 from weigh.bins import Rule
 from weigh.engine.threads import report, spread
 from weigh.errors import Parameter, ParameterError
-from weigh.frames import Declared, FarTable, Sample, Scan, Table, Value
+from weigh.frames import Codes, Column, Declared, FarTable, Sample, Scan, Table, Value
 from weigh.sketches import ColumnSummary, Survey
 from weigh.tally import Rows
 
@@ -31,6 +31,23 @@ class Setting:
     declared: Declared | None = None  # categories that are levels even if no row has them
     joined: tuple[tuple[Value, ...], ...] = ()  # the categories of each level
     left: bool = False  # intervals include their lower limit
+    of_numbers: tuple[str, ...] = ()  # parameters that name the column and need numbers
+
+    def read(self, table: Table, name: str) -> Column:
+        """Read the column; text is an error if a parameter for numbers names the column."""
+        if self.of_numbers:
+            column = table.column(name, None)
+            values = column.values if isinstance(column, Codes) else ()
+            text = next((value for value in values if isinstance(value, str)), None)
+            if text is not None:
+                of_text = ", which lists categories that share a level as [['a', 'b'], ['c']]"
+                raise ParameterError(
+                    f"column {name!r} holds text ({text!r}), but ",
+                    Parameter(self.of_numbers[0]),
+                    " treats it as numbers; convert it to numbers, or leave it out there"
+                    f"{of_text if self.of_numbers[0] == 'bins' else ''}",
+                )
+        return table.column(name, self.categorical)
 
 
 def rows_of(sample: Sample, by_group: bool = False) -> Rows:
@@ -114,7 +131,7 @@ class Look:
 
     def take(self, name: str, table: Table, rows: Rows) -> None:
         """Add rows to the summary of one column."""
-        self.found[name].add(table.column(name, self.settings[name].categorical), rows)
+        self.found[name].add(self.settings[name].read(table, name), rows)
 
     def begin(self) -> dict[str, Survey]:
         """Summaries before this pass. On a worker they are an unpickled copy, so may be changed."""

@@ -99,7 +99,7 @@ def _column(m: Measures) -> dict[str, str]:
         "Loss, bits a row": bounded(m.loss, 4, 3),
         "  of the base rate alone": number(m.base_loss),
         "  share of it saved": number(m.explained, 3),
-        "Misclassification": bounded(m.misclassification),
+        "Misclassification at 0.5": bounded(m.misclassification),
         "AUC": bounded(area, 4, 3, why),
         "  Gini, 2 AUC - 1": bounded(m.gini, 4, 3, why),
         "  Kolmogorov-Smirnov": number(m.ks),

@@ -17,7 +17,7 @@ from weigh.layout import Grid, View, count_of, fold_rest, percent, share_of, tab
 from weigh.metrics.numbers import NAN, Bounded, check_coverage
 from weigh.metrics.survival import KaplanMeier, brier_scores, concordance, event_ratio
 from weigh.survival.outcomes import Outcomes
-from weigh.survival.periods import read_survival
+from weigh.survival.periods import read_survival, spell_moment
 
 MOMENTS, BANDS = (0.1, 0.25, 0.5, 0.75, 0.9), 5
 """Times shown, as shares of the events that have occurred by then; number of bands of rows."""
@@ -144,7 +144,7 @@ class SurvivalEvaluation(Grouped):
             f"Concordance {self.concordance:.3f} (0.5 is chance).",
             f"Brier score over time {self.brier:.4f}; Kaplan-Meier alone has "
             f"{self.brier_base:.4f}.",
-            f"By {self.duration} = {last.time:g} the event is estimated for "
+            f"By {spell_moment(self.duration, last.time)} the event is estimated for "
             f"{share_of(last.estimate)} of rows; observed {last.observed.spelled(share_of)}.",
             self._tell_censoring(),
             self._tell_biased(),
@@ -186,7 +186,7 @@ class SurvivalEvaluation(Grouped):
         bands = {"Rows": lambda band: f"{band.rows:,}"} | estimates
         rows, events = count_of(self.n_rows, "row"), count_of(self.n_events, "event")
         title = f"{self.model}: time to {self.event} ({rows}, {events})"
-        at = f"Calibration: event by {self.duration} = {self.band_time:g}, by estimate"
+        at = f"Calibration: event by {spell_moment(self.duration, self.band_time)}, by estimate"
         grids = (
             Grid(*tabulate(self.moments, moments), "Probability of the event over time"),
             Grid(*tabulate(self.bands, bands), at),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import narwhals as nw
@@ -42,10 +42,14 @@ OR_CATEGORIES = ", or, where it is a feature, name it in ", Parameter("categoric
 
 @dataclass(frozen=True)
 class Numbers:
-    """A numeric column; missing and not known are NaN, and `unknown` marks the latter."""
+    """A numeric column; missing and not known are NaN, and `unknown` marks the latter.
+
+    `truth` is a boolean that the column holds, if it does; booleans are 0 and 1.
+    """
 
     values: Floats
     unknown: Integers | None = None
+    truth: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -82,7 +86,8 @@ class Codes:
                 f"column {name!r} holds a number too large for a float; scale it or drop the row"
             ) from None
         unknown = np.array([value is NOT_KNOWN for value in self.values] or [False])
-        return Numbers(table[self.codes], unknown[self.codes] if unknown.any() else None)
+        truth = next((value for value in self.values if isinstance(value, bool)), None)
+        return Numbers(table[self.codes], unknown[self.codes] if unknown.any() else None, truth)
 
 
 def _number(value: Value) -> float:
@@ -96,7 +101,7 @@ def hide(column: Column, hidden: Integers) -> Column:
     """Mark some rows of a column as not known."""
     if isinstance(column, Numbers):
         unknown = hidden if column.unknown is None else column.unknown | hidden
-        return Numbers(np.where(hidden, np.nan, column.values), unknown)
+        return replace(column, values=np.where(hidden, np.nan, column.values), unknown=unknown)
     codes = column.codes.astype(np.min_scalar_type(len(column.values)))
     codes[hidden] = len(column.values)
     return Codes(codes, (*column.values, NOT_KNOWN), column.typed)

@@ -80,7 +80,7 @@ def summary_lines(sheet: BalanceSheet) -> list[tuple[str, str]]:
     if sheet.event_by is not None:
         when, reached = sheet.event_by
         event = sheet.name_of(sheet.pos_label)
-        rows.append((f"Probability that {event} comes by {when}", probability(reached)))
+        rows.append((f"Probability that {event} happens by {when}", probability(reached)))
     return rows
 
 

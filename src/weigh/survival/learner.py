@@ -22,6 +22,7 @@ from weigh.survival.periods import (
     count_rows,
     hazard_parameters,
     read_survival,
+    spell_moment,
     with_rows,
 )
 
@@ -335,15 +336,12 @@ class EducatedSurvival(TableEstimator):
         sheet = explain(
             self.evidence_, whole, self.event_name_, None, self.hazard_._why_no_errors()
         )
-        periods = [str(item) for item in sheet.items if item.feature == self.time_name_]
-        when = (
-            f"at {periods[0]}, if not before" if time is not None and periods else "in one period"
-        )
-        sheet = replace(sheet, outcome=f"{self.event_name_} comes {when}")
+        when = "in one period" if time is None else self._periods.spell(self.time_name_, time)
+        sheet = replace(sheet, outcome=f"{self.event_name_} happens {when}, if not earlier")
         if time is None:
             return sheet
         came = float(1 - self.predict_survival(table, time)[0, 0])
-        return replace(sheet, event_by=(f"{self.time_name_} = {time:.12g}", came))
+        return replace(sheet, event_by=(spell_moment(self.time_name_, time), came))
 
     def _at_time(self, table: Table, time: float | None = None) -> Table:
         """Table with the period of `time` as a column; without a time the period is not known."""

@@ -17,7 +17,7 @@ from weigh import engine
 from weigh.errors import Parameter, ParameterError
 from weigh.evidence import Evidence, FeatureTable
 from weigh.frames import Floats, Integers, Table, read, read_numbers, to_arrow
-from weigh.parameters import is_count, is_number
+from weigh.parameters import Everywhere, is_count, is_number
 from weigh.survival.outcomes import Outcomes, read_outcomes
 from weigh.tally import count_placed_soft
 
@@ -28,6 +28,19 @@ LARGE = 0.2
 """Largest cumulative hazard of a period, unless a single time has more."""
 
 WEIGHT = "weight"
+
+
+UNITS = ("seconds", "minutes", "hours", "days", "weeks", "months", "quarters", "years")
+"""Names of duration columns that are units of time."""
+
+
+def spell_moment(name: str, time: float) -> str:
+    """A time in words, by the name of the duration's column.
+
+    >>> spell_moment("days", 365.0), spell_moment("tenure", 12.0)
+    ('day 365', 'tenure 12')
+    """
+    return f"{name[:-1] if name.lower() in UNITS else name} {time:.12g}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +85,16 @@ class Periods:
     def shares(self, passed: Floats, period: Any) -> Floats:
         """Share of a period that has passed: 0 before it, 1 after it."""
         return np.asarray(np.clip(passed - period, 0.0, 1.0))
+
+    def spell(self, name: str, time: float) -> str:
+        """The period of a time in words, such as "between day 364 and 420"."""
+        place = min(int(np.searchsorted(self.ends, time)), len(self.ends) - 1)
+        if place == 0:
+            return f"by {spell_moment(name, self.ends[0])}"
+        first = self.ends[place - 1] + (self.ends == np.rint(self.ends)).all()  # the next whole one
+        if first == self.ends[place]:
+            return f"at {spell_moment(name, first)}"
+        return f"between {spell_moment(name, first)} and {self.ends[place]:.12g}"
 
     def expand(self, outcomes: Outcomes) -> Expanded:
         """Make one row for each row and period in which it was at risk, in whole or in part.
@@ -280,14 +303,14 @@ def hazard_parameters(
         given[name] = _lengthen(given[name], len(names))
     for name in ("missing", "special_values", "max_levels"):
         if given[name] is not None and not isinstance(given[name], dict):
-            given[name] = dict.fromkeys(names, given[name])  # without the time column
+            given[name] = Everywhere.fromkeys(names, given[name])  # without the time column
     if len(ends) == 1:
         return given
     own = given["bins"]
-    columns = own if isinstance(own, dict) else {}
+    columns = own if isinstance(own, dict) else Everywhere()
     if not isinstance(own, dict) and own != model._default_bins:
-        columns = dict.fromkeys(names, own)
-    return given | {"bins": {**columns, time: ends[:-1].tolist()}}
+        columns = Everywhere.fromkeys(names, own)
+    return given | {"bins": type(columns)({**columns, time: ends[:-1].tolist()})}
 
 
 def _lengthen(given: Any, n_columns: int) -> Any:
