@@ -1,6 +1,7 @@
 """What the command line says to a newcomer: types, names, classes, files that are not there."""
 
 import csv
+import gzip
 import io
 import itertools
 import json
@@ -751,7 +752,16 @@ def test_text_in_a_numeric_column_is_told_with_its_line_in_the_file(tmp_path, en
     odd.write_text('note,age\n\n"two\nlines",1\n,2\n,x\n'.replace(",", mark))
     told = fails("score", tmp_path / "m.json", odd)
     assert "'x'" in told
-    assert "row 2 (line 6)" in told
+    assert f"row 2 (line 6 of {odd})" in told
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz"])
+def test_a_missing_label_is_told_with_its_line_in_the_file(tmp_path, ending):
+    path = tmp_path / f"people.{ending}"
+    with (gzip.open if ending.endswith("gz") else open)(path, "wt") as file:
+        file.write('note,age,y\n\n"two\nlines",1,a\n,2,\n,3,b\n')
+    told = fails("fit", path, "--target", "y", "-o", tmp_path / "m.json")
+    assert f"first in row 1 (line 5 of {path})" in told
 
 
 def test_the_command_line_says_once_that_it_compiles(monkeypatch, capsys):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import glob
+import gzip
 import os
+import re
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -28,13 +30,14 @@ LARGE = 1 << 28
 
 
 def open_data(data: str, text: Sequence[str], spelled: Sequence[str]) -> Any:
-    """A file as a table; a large one, a folder or a glob as a scan.
+    """A file as a table; a large one, a folder or a glob as a scan. Errors name its lines.
 
     Columns in `text` are read as text if the file has no types (CSV). Columns in `spelled` are
     converted to text if it has (Parquet).
     """
     from weigh.frames import read_file, refuse_twice, scan, spell
 
+    click.get_current_context().meta.setdefault(FILES, []).append(data)
     try:
         large = os.path.getsize(data) > LARGE or os.path.isdir(data)
     except OSError:
@@ -244,20 +247,37 @@ def _refuse_text(table: Any, numeric: Sequence[str], path: str) -> None:
         for row, value in enumerate(table[name].to_pylist()):
             if value is not None and not reads_as_number(value):
                 raise ValueError(
-                    f"column {name!r} is numeric but holds text ({value!r}) in row {row}"
-                    f"{_tell_line(path, row)}; convert it to numbers, or give --na {quote(value)} "
+                    f"column {name!r} is numeric but holds text ({value!r}) in row {row} "
+                    f"(counted from 0); convert it to numbers, or give --na {quote(value)} "
                     "where that means missing"
                 )
 
 
-def _tell_line(path: str, row: int) -> str:
-    """Text on the line of a CSV file at which a row begins; empty for other files."""
+FILES = "weigh.files"
+"""The key of the command's context under which it lists the files whose rows errors may name."""
+
+
+def forget_files() -> None:
+    """Name no lines in errors from here on: rows are no longer those of the file."""
+    click.get_current_context().meta[FILES] = []
+
+
+ROW = re.compile(r"row (\d+) \(counted from 0")
+
+
+def name_line(text: str) -> str:
+    """An error message with the line of a row, if the command has read one text file."""
     from weigh.frames.delimited import Dialect, find_line
 
-    if not path.lower().endswith((".csv", ".tsv", ".tab", ".txt")):
-        return ""
-    with open(path, "rb") as file:
-        return f" (line {find_line(file.read(), Dialect(**dialect_of_command()), row)})"
+    context, found = click.get_current_context(silent=True), ROW.search(text)
+    files = context.meta.get(FILES, []) if context else []
+    if not found or len({*files}) != 1 or not os.path.isfile(path := files[0]):
+        return text
+    if not path.lower().removesuffix(".gz").endswith((".csv", ".tsv", ".tab", ".txt")):
+        return text
+    with (gzip.open if path.endswith(".gz") else open)(path, "rb") as file:
+        line = find_line(file.read(), Dialect(**dialect_of_command()), int(found[1]))
+    return text.replace(found[0], f"row {found[1]} (line {line} of {path}")
 
 
 def _may_be_spelled(values: Sequence[Any]) -> bool:
@@ -344,6 +364,7 @@ def read_cut_off(model: Any, given: float | None, pos_label: Any = None) -> floa
     """
     if given is None or not is_card(model) or 0 < given < 1 or given != given:
         return given
+    of = model.adverse if pos_label is None else pos_label
     share = float(model.probability(given - 0.5))
     share = share if of == model.pos_label else 1 - share
     say(f"note: the score {given:g} is a probability of {label_text(of)} of {share:.4g}")
@@ -366,13 +387,13 @@ def tell_class(model: Any, text: str | None, cost: tuple[float, float] | None) -
     """The positive class; if costs are given without it, print which class they refer to."""
     if not hasattr(model, "classes_"):
         return find_class(model, text)
-    of = model.adverse if pos_label is None else pos_label
     names = [label_text(label) for label in model.classes_.tolist()]
     if text is None and cost is not None:
         if len(names) > 2:
             raise ValueError(
                 f"--cost needs one class against the rest: --pos-label, one of {names}"
             )
+        names = names[::-1] if is_card(model) else names  # whose positive class is the bad one
         say(
             f"note: the first --cost is for {names[0]} predicted as {names[1]} ({cost[0]:g}), the "
             f"second for {names[1]} predicted as {names[0]} ({cost[1]:g}); --pos-label names "
@@ -385,10 +406,10 @@ def take_row(table: Any, row: int) -> Any:
     """One row of a table or a scan; an error if there is no such row."""
     import numpy as np
 
+    forget_files()
     last = count_rows(table) - 1
     if not 0 <= row <= last:
         raise click.BadParameter(
             f"row {row} does not exist; rows are numbered from 0 to {last}", param_hint="--row"
         )
     return table.rows(np.array([row])) if hasattr(table, "batches") else table.slice(row, 1)
-        names = names[::-1] if is_card(model) else names  # whose positive class is the bad one

@@ -107,11 +107,13 @@ def tell(error: Exception) -> str:
     >>> tell(ParameterError(Parameter("pos_label", "Maybe"), " is not among the classes"))
     "--pos-label 'Maybe' is not among the classes"
     """
+    from weigh.cli.data import name_line  # which says messages by this module
+
     if hasattr(error, "named"):
-        return str(error.named(_name_option))
+        return name_line(error.named(_name_option))
     if hasattr(error, "column") and _takes_drop():
         return f"{error} with --drop {quote(error.column)}"
-    return str(error.args[0] if isinstance(error, KeyError) else error)
+    return name_line(str(error.args[0] if isinstance(error, KeyError) else error))
 
 
 def _takes_drop() -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from weigh.cli.data import check_column, count_rows, list_files
+from weigh.cli.data import check_column, count_rows, forget_files, list_files
 from weigh.cli.group import MOST_CLASSES, hint, say
 from weigh.cli.options import read_parameters
 
@@ -189,6 +189,7 @@ def hold_out(
     else:
         few = target is not None and count_numbers(table, target) <= MOST_CLASSES
         how = f"the same share of each value of {target!r}" if few else "at random"
+    forget_files()
     return HeldOut(train, rest, how)
 
 
