@@ -3,6 +3,7 @@
 import ast
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -199,6 +200,20 @@ def test_names_of_sixteen_letters_and_p_values_are_on_one_line(browser, tmp_path
     assert {*names} <= {*told}
     assert any(text.startswith("<") for text in told)
     assert all(n == 1 for text, n in lines if text in names or text.startswith("<"))
+
+
+def test_a_level_with_a_less_than_sign_is_shown_as_it_is():
+    table = pa.table({"x": ["A < B", "B < A"] * 20, "y": [0, 1, 1, 0] * 10})
+    shown = weigh.EvidenceNB().fit(table, "y").evidence_["x"]._repr_html_()
+    assert "A &lt; B" in shown
+
+
+@pytest.mark.parametrize("y", ["Survived", "Class"])
+def test_a_table_of_weights_alone_has_a_view(y):
+    table = weigh.EvidenceNB().fit(weigh.datasets.titanic(), y).evidence_["Sex"]
+    cells = re.findall(r"<td[^>]*>([^<]*)</td>", table._repr_html_())
+    weights = [f"{100 * weight:+.0f}" for row in table.by_class for weight in row]
+    assert {*table.labels, "470", "1,731", *weights} <= {*cells}
 
 
 @pytest.mark.system

@@ -396,6 +396,11 @@ def test_the_criterion_is_drawn_at_every_k_and_the_choice_is_marked(ax, by):
     assert pyplot.get_fignums() == []
 
 
+def test_a_class_is_refused_where_all_classes_share_one_search():
+    with pytest.raises(ValueError, match="leave pos_label out"):
+        SearchPathDisplay.from_estimator(searched(), pos_label="a")
+
+
 def test_a_model_without_a_path_of_k_is_told_so(model):
     given = PerplexedNB(attenuation=2).fit(titanic(), "Survived")
     for fitted in (model, given):

@@ -192,7 +192,7 @@ def test_the_examples_of_the_docs_are_what_it_takes_and_answers(app, mixed_app):
             for name, example in asked.items():
                 answer = ask(one, "POST", path, example["value"])
                 assert (answer.status, answer.json) == (200, told[name]["value"])
-            line = next(line for line in page.splitlines() if f":8000{path}</pre>" in line)
+            line = next(line for line in page.splitlines() if f":2{path}</pre>" in line)
             words = shlex.split(line[line.index("curl") :].split("</pre>")[0])
             assert words[:2] == ["curl", "-d"]
             assert json.loads(words[2]) == asked["a row"]["value"]

@@ -95,7 +95,7 @@ def _read(table: Table, given: Any, role: Literal["exposure", "offset"], missing
     absent = np.isnan(numbers)
     if absent.any():
         named = f"column {given!r}, the {role}," if isinstance(given, str) else f"the {role}"
-        warn_caller(f"{named} has missing values; these rows are estimated for {neutral:g}")
+        warn_caller(f"{named} has missing values; it counts as {neutral:g} in these rows")
     return np.where(absent, neutral, numbers)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from weigh.bins import Cross, Feature, Level
 from weigh.evidence import show
 from weigh.evidence.curve import BOUND
+from weigh.evidence.view import view_table
 from weigh.frames import Floats
 from weigh.pickling import by_fields
 from weigh.tally import smoothed_levels
@@ -136,6 +137,9 @@ class FeatureTable:
 
     def __repr__(self) -> str:
         return show.feature_text(self)
+
+    def _repr_html_(self) -> str:
+        return view_table(self).to_html()
 
 
 def scale_table(table: FeatureTable, factors: Floats, note: str = "") -> FeatureTable:

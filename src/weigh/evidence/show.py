@@ -121,10 +121,15 @@ def _errors(table: FeatureTable) -> Floats:
     return errors.reshape(table.by_class.shape)
 
 
+def spell_rows(evidence: Evidence) -> str:
+    """The number of training rows, or of rows and periods of a hazard, as text."""
+    periods = " and periods" if evidence.form == "hazard" else ""
+    return f"{_weight(evidence.class_counts.sum())} rows{periods}"
+
+
 def title(evidence: Evidence) -> str:
     """Title of the table: unit of the weights, the class they favour, and number of rows."""
-    names = [label(c) for c in evidence.classes.tolist()]
-    rows = f"{_weight(evidence.class_counts.sum())} rows"
+    names, rows = [label(c) for c in evidence.classes.tolist()], spell_rows(evidence)
     if evidence.link == "identity":
         return f"Weights in the unit of {names[0]}, added to the prior ({rows})"
     if evidence.link == "log":
@@ -132,7 +137,7 @@ def title(evidence: Evidence) -> str:
     if evidence.units.are_points:
         return f"Points for {names[1]} against {names[0]} ({rows})"
     if evidence.form == "hazard":
-        return f"Weights of the hazard of {names[1]}, times 100 ({rows} and periods)"
+        return f"Weights of the hazard of {names[1]}, times 100 ({rows})"
     if len(names) == 2:
         return f"Weights of evidence for {names[1]} against {names[0]}, times 100 ({rows})"
     more = f"; {len(names) - MOST_CLASSES} more classes" if len(names) > MOST_CLASSES else ""
@@ -194,11 +199,6 @@ def edited(evidence: Evidence) -> str:
     )
 
 
-def to_text(evidence: Evidence, width: int = 100, max_rows: int | None = ROWS) -> str:
-    """The table of weights as plain text; if it is too wide, bars and then errors are left out."""
-    bars = words_of(evidence).bars
-    for left_out in ((), (bars,), (bars, LOSS), (bars, LOSS, "Error", "IV", "Importance")):
-        grid = _grid(evidence, left_out, max_rows)
 MOST_LISTED = 12
 """Maximum number of categories of a level `other` in a note."""
 
@@ -217,6 +217,11 @@ def _list_others(values: Sequence[Value]) -> str:
     return ", ".join(map(label, values[:MOST_LISTED])) + more
 
 
+def to_text(evidence: Evidence, width: int = 100, max_rows: int | None = ROWS) -> str:
+    """The table of weights as plain text; if it is too wide, bars and then errors are left out."""
+    bars = words_of(evidence).bars
+    for left_out in ((), (bars,), (bars, LOSS), (bars, LOSS, "Error", "IV", "Importance")):
+        grid = _grid(evidence, left_out, max_rows)
         if replace(grid, n_names=0).fits(width):  # without folded names
             break
     joined = [t for t in evidence if summarise(t, max_rows) is not t]
@@ -301,9 +306,9 @@ def _feature_lines(
 
 
 def _whole(table: FeatureTable, words: Words) -> tuple[str, str, str]:
-    """Importance, added loss in nats, and information value, as text; empty if not defined."""
+    """Importance, added loss in bits, and information value, as text; empty if not defined."""
     lost, value = table.added_loss, table.information_value
-    added = "" if lost is None else f"{lost:.4f}"
+    added = "" if lost is None else f"{lost / np.log(2):.4f}"
     return words.error(table.importance), added, "" if np.isnan(value) else f"{value:.2f}"
 
 
@@ -333,19 +338,25 @@ def _weight(total: float) -> str:
     return f"{total:,.0f}" if total == round(total) or total >= 1000 else f"{total:,.4g}"
 
 
+def words_alone(table: FeatureTable) -> Words:
+    """How weights of a table are written that stands alone, without its evidence."""
+    largest = float(np.abs(table.by_class).max(initial=0.0))
+    return Words() if table.counts.shape[1] > 1 else Amounts(digits=digits_of(largest))
+
+
 def feature_text(table: FeatureTable) -> str:
     """One feature on its own, level by level, with bins joined where there are many."""
     note, short = f" ({table.note})" if table.note else "", summarise(table)
-    largest = float(np.abs(table.by_class).max(initial=0.0))
-    words = Words() if table.counts.shape[1] > 1 else Amounts(digits=digits_of(largest))
+    words = words_alone(table)
     importance, lost, value = _whole(table, words)
-    added = f", added loss {lost}" if lost else ""
+    added = f", added loss {lost} bits a row" if lost else ""
     told = f", information value {value}" if value else ""
     lines = [f"{table.name}{note}: importance {importance}{added}{told}"]
     for i in _most_rows(short, ROWS):
         weights = " ".join(map(words.weight, short.by_class[i, :MOST_CLASSES]))
         lines.append(f"  {short.labels[i]}: {weights}  ({_weight(short.counts[i].sum())} rows)")
     lines += [f"  {text}" for text in _left_out(short, ROWS)]
+    lines += [f"  {OTHER} is {_list_others(p.others)}" for p in table.feature.parts if p.others]
     lines += [] if short is table else [JOINED_TABLE]
     return "\n".join(map(printable, lines))
 
@@ -356,7 +367,6 @@ def _error(error: float, words: Words) -> str:
 
 def _bar(weight: float, scale: float) -> str:
     length = round(BAR * abs(weight) / scale)
-    lines += [f"  {OTHER} is {_list_others(p.others)}" for p in table.feature.parts if p.others]
     left = "█" * length if weight < 0 else ""
     right = "█" * length if weight > 0 else ""
     return f"{left:>{BAR}}|{right:<{BAR}}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,11 +14,12 @@ from weigh.evidence.show import (
     MOST_CLASSES,
     edited,
     name_start,
-    rule,
     others,
+    rule,
     stands_alone,
     tell_left_out,
     title,
+    words_alone,
     worth,
 )
 from weigh.evidence.units import Words, words_of
@@ -48,7 +50,7 @@ def to_view(evidence: Evidence) -> View:
         told.append(Bar(0.0 if stands_alone(evidence) else float(evidence.prior_row[0]) / scale))
     prior = Grid(("", *_heads(evidence)[1:]), ((name_start(evidence), *told),))
     grids = [
-        _table(evidence, table, scale, folded and place >= OPEN)
+        _table(table, words, _heads(evidence), scale, folded and place >= OPEN)
         for place, table in enumerate(ranked[:TABLES])
     ]
     left = len(ranked) - len(grids)
@@ -123,9 +125,20 @@ def _weights(row: Any, scale: float, words: Words) -> tuple[str | Bar, ...]:
     return (*shown, Bar(float(row[0]) / scale)) if len(row) == 1 else shown
 
 
-def _table(evidence: Evidence, table: FeatureTable, scale: float, folded: bool) -> Grid:
+def view_table(table: FeatureTable) -> View:
+    """One table alone; its classes, if there are more than two, are in the order of the model."""
+    words, scale = words_alone(table), float(np.abs(table.by_class).max(initial=0)) or 1.0
+    one = table.by_class.shape[1] == 1
+    heads = ("Level", words.heading, "") if one else ("Level", *[""] * table.by_class.shape[1])
+    grid = _table(table, words, heads[: MOST_CLASSES + 1], scale, None)
+    return View(grid.title, (replace(grid, title=""),))
+
+
+def _table(
+    table: FeatureTable, words: Words, heads: Sequence[str], scale: float, folded: bool | None
+) -> Grid:
     rows: list[tuple[str | Bar, ...]] = []
-    words, names = words_of(evidence), table.feature.spelt(EXACT)
+    names = table.feature.spelt(EXACT)
     heaviest = np.argsort(-table.counts.sum(axis=1), kind="stable")[:LEVELS]
     for i in sorted(heaviest.tolist()):
         count = f"{table.counts[i].sum():,.0f}"
@@ -136,7 +149,7 @@ def _table(evidence: Evidence, table: FeatureTable, scale: float, folded: bool) 
     text = (
         f"{table.shown}{note}: {_count(table)} levels, importance {words.error(table.importance)}"
     )
-    return Grid((*_heads(evidence), "Rows"), tuple(rows), text, folded=folded)
+    return Grid((*heads, "Rows"), tuple(rows), text, folded=folded)
 
 
 def _count(table: FeatureTable) -> str:

@@ -260,7 +260,7 @@ def _body(subject: Subject, heading: str) -> Any:
         "calculator.html",
         heading=heading,
         name=subject.name,
-        rows=f"{subject.evidence.class_counts.sum():,.6g}",
+        rows=spell_rows(subject.evidence),
         form=asset(__package__, "form.html"),
         steps=steps_by_hand(with_positive_second),
         table=static_table(with_positive_second),

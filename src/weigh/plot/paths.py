@@ -28,6 +28,8 @@ class _PathDisplay(Display):
             raise ValueError(f"the model has no {cls.WANTED}")
         if isinstance(record, list):
             record = record[find_class(model.classes_.tolist(), pos_label)]
+        elif pos_label is not None:
+            raise ValueError("the model has one search for all classes; leave pos_label out")
         return cls(record).plot(ax=ax)
 
 

@@ -12,6 +12,7 @@ from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
 
 from weigh.serving.app import read_body
+from weigh.serving.contract import ADDRESS
 from weigh.serving.rows import NOTHING, Asked, RefusalError, Wish, read_rows
 from weigh.serving.served import HEADERS, ModelReloader, Served, dump
 
@@ -94,8 +95,12 @@ class Routes:
         return answer(self.reloader.current.contract)
 
     async def docs(self, request: Request) -> Response:
-        """The description of the API as a page for people."""
-        return answer(self.reloader.current.docs, kind=HTML)
+        """The description of the API as a page for people, with the address of this server."""
+        page, (host, port) = self.reloader.current.docs, request.scope.get("server") or ("", None)
+        if port is not None:
+            own = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+            page = page.replace(ADDRESS.encode(), own.encode())
+        return answer(page, kind=HTML)
 
 
 def answer(body: bytes, served: Served | None = None, kind: str = JSON) -> Response:
