@@ -293,7 +293,7 @@ def read_pairs(given: Iterable[Any], table: Table) -> tuple[frozenset[str], ...]
 
 
 class Everywhere(dict[str, Any]):
-    """A value that the user gave for all columns, as a dict, because one more column has another."""
+    """A value for all columns as a dict, because one more column has a value of its own."""
 
 
 def by_column(value: Any, names: Sequence[str], parameter: str, default: Any) -> dict[str, Any]:
