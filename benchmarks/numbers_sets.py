@@ -53,13 +53,29 @@ def diabetes() -> Problem:
     return Problem(data.data, data.target.to_numpy(float))
 
 
-def bundled(name: str, target: str, exposed: bool = False) -> Problem:
-    """A set of statsmodels; with an exposure of one for every row where it is of counts."""
+def affairs() -> Problem:
+    """Of statsmodels' sets: hours spent in affairs, by a survey of 1974."""
     import statsmodels.api as sm
 
-    frame = getattr(sm.datasets, name).load_pandas().data
-    y = frame.pop(target).to_numpy(float)
-    return Problem(frame.reset_index(drop=True), y, np.ones(len(y)) if exposed else None)
+    frame = sm.datasets.fair.load_pandas().data
+    y = frame.pop("affairs").to_numpy(float)
+    return Problem(frame, y)
+
+
+def doctor(counted: bool) -> Problem:
+    """Of statsmodels' sets: visits to doctors, of the RAND health insurance experiment.
+
+    A person has a row for each year, with the same features. So that no fold has years of the same
+    person in training and hold-out rows, rows of equal features are one row here: their visits
+    are counted, with the years as exposure, or averaged.
+    """
+    import statsmodels.api as sm
+
+    frame = sm.datasets.randhie.load_pandas().data
+    features = [name for name in frame.columns if name != "mdvis"]
+    years = frame.groupby(features)["mdvis"].agg(["sum", "count"]).reset_index()
+    visits, n = years.pop("sum").to_numpy(float), years.pop("count").to_numpy(float)
+    return Problem(years, visits, n) if counted else Problem(years, visits / n)
 
 
 def policies() -> Problem:
@@ -87,9 +103,9 @@ SETS: dict[str, Callable[[], Problem]] = {
     "boston": lambda: own("reg_boston_housing"),
     "imports_price": lambda: own("imports_85", "price"),
     "abalone": lambda: own("reg_abalone_rings"),
-    "affairs": lambda: bundled("fair", "affairs"),
-    "doctor_visits": lambda: bundled("randhie", "mdvis"),
-    "doctor_counts": lambda: bundled("randhie", "mdvis", exposed=True),
+    "affairs": affairs,
+    "doctor_visits": lambda: doctor(counted=False),
+    "doctor_counts": lambda: doctor(counted=True),
     "policies": policies,
 }
 COUNTS = ("doctor_counts", "policies")

@@ -188,15 +188,17 @@ predicting; ridge fits rates, weighted by exposure.
 
 The hold-out predictions of rivals are kept in `benchmarks/results/numbers`, with the version of
 each library and a digest of the data. A further run measures `EducatedRegressor` anew and runs no
-rival. "over EBM" is the ratio on the folds that both have.
+rival. "over EBM" is the ratio on the folds that both have, with its standard error over folds.
 {missing}
 
-The 20,190 rows of doctor_visits and doctor_counts have 2,760 distinct combinations of features. The
-years of a person are in training and hold-out rows, and deep trees can recognise the person.
+doctor_visits and doctor_counts are statsmodels' `randhie`: 20,190 years of people whose features
+do not change. Rows of equal features, 2,760 of them, are one row here, so that no model can
+recognise a person whose other years it has seen. doctor_counts are the visits, with the years as
+exposure; doctor_visits are visits per year.
 
 RMSE is the root of the mean squared error over folds. The sets of counts (doctor_counts, policies)
-show the mean Poisson deviance instead; policies are made up and have an exposure. "in 90%" is the
-share of hold-out rows inside the 90% interval of `predict_interval`.
+show the mean Poisson deviance instead; policies are made up. "in 90%" is the share of hold-out rows
+inside the 90% interval of `predict_interval`.
 
 An interval of whole counts cannot have exactly 90%. `predict_interval` gives the shortest that has
 at least 90% of the model's probability. "Expected" is the mean probability of these intervals by
@@ -241,7 +243,13 @@ def beside_ebm(
     if ebm.run.all():
         ratios["deviance" if counts else "RMSE"].append(ratio)
         ratios["seconds"].append(seconds / taken)
-    return [f"{ratio:.3f}", *cells[1:3], f"{taken:.1f}"]
+    return [f"{ratio:.3f} ± {error_of_ratio(own, ebm, counts):.3f}", *cells[1:3], f"{taken:.1f}"]
+
+
+def error_of_ratio(own: Measured, ebm: Measured, counts: bool) -> float:
+    """Standard error of the mean logarithm of the ratio, over the folds that both have."""
+    logs = np.log(own.losses[ebm.run] / ebm.losses[ebm.run]) / (1 if counts else 2)
+    return float(logs.std(ddof=1) / np.sqrt(len(logs))) if len(logs) > 1 else float("nan")
 
 
 def tell_missing(ours: dict[str, Measured]) -> str:

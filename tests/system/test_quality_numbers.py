@@ -1,7 +1,8 @@
 """What intervals of whole counts can cover, which the page of measured intervals states."""
 
 import numpy as np
-from benchmarks.quality_numbers import least_coverage
+import pytest
+from benchmarks.quality_numbers import Measured, error_of_ratio, least_coverage
 from scipy.stats import poisson
 
 from weigh.educated.intervals import Counts, Factors, law_interval
@@ -32,3 +33,11 @@ def test_intervals_of_counts_cover_at_least_what_the_least_can():
         low, high = law_interval(law, means, none, 0.9)
         covered = law.below(high, means) - law.below(low - 1, means)
         assert (covered >= least_coverage(law, means) - 1e-12).all()
+
+
+def test_the_error_of_a_ratio_is_that_of_the_mean_over_folds():
+    own, ebm = Measured(np.array([1.0, 4.0, 9.0]), np.ones(3)), Measured(np.ones(3), np.ones(3))
+    ratios = np.log([1.0, 2.0, 3.0])  # of the roots of mean squared errors
+    literal = np.sqrt(sum((r - ratios.mean()) ** 2 for r in ratios) / 2 / 3)
+    assert error_of_ratio(own, ebm, counts=False) == pytest.approx(literal)
+    assert error_of_ratio(own, own, counts=True) == 0
