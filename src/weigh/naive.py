@@ -128,7 +128,7 @@ class EvidenceNB(EvidenceClassifier):
         if self.event_model == "counts":
             return {}
         parts = [part for table in tally.tables for part in table.feature.parts]
-        rules = by_column(self.bins, [part.name for part in parts], "bins", self._default_bins)
+        rules = by_column(self.bins, [part.name for part in parts], "bins", type(self).bins)
         return {
             part.name: rules[part.name].kind
             for part in parts

@@ -162,7 +162,7 @@ def read_settings(learner: Any, table: Table) -> dict[str, Setting]:
     """How each column is read, from the shared parameters."""
     names, categorical = table.names, _read_categorical(learner.categorical_features, table)
     declared = {**table.declared(), **_read_declared(learner.categorical_features, names)}
-    bins = by_column(learner.bins, names, "bins", learner._default_bins)
+    bins = by_column(learner.bins, names, "bins", type(learner).bins)
     missing = by_column(learner.missing, names, "missing", "level")
     codes = () if learner.special_values is None else learner.special_values
     special = by_column(codes, names, "special_values", ())
@@ -183,7 +183,7 @@ def read_settings(learner: Any, table: Table) -> dict[str, Setting]:
         category = categorical[name]
         joined = _read_joined(rule, name)
         if joined:
-            category, rule = True, learner._default_bins
+            category, rule = True, type(learner).bins
         if category is None and not isinstance(rule, Rule):
             category = False  # a column with cut points is numeric, even if it is empty
         special_codes = _read_special(special[name], name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -10,7 +10,7 @@ from scipy.stats import chi2
 from sklearn.base import TransformerMixin
 from sklearn.utils import ClassifierTags
 
-from weigh.base import TableEstimator, read_sample, remember, warn_columns
+from weigh.base import BinnedEstimator, read_sample, remember, warn_columns
 from weigh.bins import label
 from weigh.evidence import (
     Evidence,
@@ -25,7 +25,8 @@ from weigh.frames import Floats, build
 from weigh.sheet import find_class
 
 
-class WeightOfEvidence(TransformerMixin, TableEstimator):
+@dataclass(kw_only=True, eq=False, repr=False)
+class WeightOfEvidence(TransformerMixin, BinnedEstimator):
     """Replace each column by the weight of evidence (WoE) of its levels.
 
     WoE(v) = ln(P(v|positive)/P(v|negative)),   P(v|c) = n_vc/N_c
@@ -85,24 +86,8 @@ class WeightOfEvidence(TransformerMixin, TableEstimator):
     0.778
     """
 
-    def __init__(
-        self,
-        *,
-        smoothing: Any = 0,
-        bins: Any = "mdl",
-        categorical_features: Any = "from_dtype",
-        missing: Any = "level",
-        special_values: Any = None,
-        max_levels: Any = None,
-        pos_label: Any = None,
-    ) -> None:
-        self.smoothing = smoothing
-        self.bins = bins
-        self.categorical_features = categorical_features
-        self.missing = missing
-        self.special_values = special_values
-        self.max_levels = max_levels
-        self.pos_label = pos_label
+    smoothing: Any = 0
+    pos_label: Any = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the levels of every column, and their weights.

@@ -31,12 +31,19 @@ def make_rows(n, strength, seed):
     return pd.DataFrame(X, columns=[*"abcdef"]), y
 
 
+def spy_on_fits(patch):
+    """A list that every fit of EducatedRegressor is added to."""
+    fits, plain = [], regressor.fit_and_warn
+    spy = lambda *given: fits.append(plain(*given)) or fits[-1]  # noqa: E731
+    patch.setattr(regressor, "fit_and_warn", spy)
+    return fits
+
+
 @pytest.fixture(scope="module")
 def fitted():
     """A model of many weak interactions, and its fit."""
     with pytest.MonkeyPatch.context() as patch:
-        fits, plain = [], regressor._fit_and_warn
-        patch.setattr(regressor, "_fit_and_warn", lambda task: fits.append(plain(task)) or fits[-1])
+        fits = spy_on_fits(patch)
         model = weigh.EducatedRegressor().fit(*make_rows(400, 0.25, 0))
     return model, fits[0]
 
@@ -65,10 +72,7 @@ def test_their_scale_is_one_and_has_the_largest_marginal_likelihood(fitted):
 def test_a_cross_that_the_user_asked_for_has_its_own_scale(monkeypatch):
     X, y = make_rows(400, 0.25, 0)
     X["g"], X["h"] = (np.where(X[name] > 0, "high", "low") for name in "ab")
-    fits, plain = [], regressor._fit_and_warn
-    monkeypatch.setattr(
-        regressor, "_fit_and_warn", lambda task: fits.append(plain(task)) or fits[-1]
-    )
+    fits = spy_on_fits(monkeypatch)
     model = weigh.EducatedRegressor(crosses=[("g", "h")]).fit(X, y)
     tied = np.array([block.tied for block in fits[0].state.problem.prior.blocks])
     assert tied.sum() == model.tied_.sum() == len(model.pairs_) > 1

@@ -1,6 +1,7 @@
 """What estimators share: a table read, its columns as levels, and warnings about them.
 
 `EvidenceModel` is a classifier that has evidence, `EvidenceClassifier` one that learns it.
+`NumberEstimator` learns tables for numbers or times.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import copy
 import os
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -43,16 +44,13 @@ from weigh.tally import Tally
 
 
 class TableEstimator(Reader, BaseEstimator):
-    """Base of estimators that read any table, bin its columns, and check them when predicting."""
+    """Base of estimators that read any table, and check its columns when predicting."""
 
     crosses: Any = None
     ask_if: Any = None
     max_levels: Any = None
     event_model: str = "levels"
 
-    _smoothings: tuple[str, ...] = ("1/n",)  # that have names
-    _takes_densities: bool = False  # in `bins`
-    _default_bins: str | int = "mdl"  # of columns that a dict of bins does not name
     _extras: tuple[str, ...] = ()  # fitted numbers beside the model itself, saved with it
     _later_extras: tuple[str, ...] = ()  # those that files of earlier releases lack
 
@@ -82,27 +80,6 @@ class TableEstimator(Reader, BaseEstimator):
     def _check_fitted(self) -> None:
         if not hasattr(self, "n_features_in_"):
             check_is_fitted(self, "n_features_in_")  # which also asks for a method `fit`
-
-    def _tally(self, sample: Sample) -> Tally:
-        """Counts of a sample by level, with the levels set by the shared parameters."""
-        tally = self._count(sample)
-        for counts in tally.tables:
-            _warn_uncut(counts.feature)
-        return tally
-
-    def _count(self, sample: Sample) -> Tally:
-        """Counts of a sample without warnings, for levels found again in each fold."""
-        table = sample.table
-        return engine.tally(sample, read_settings(self, table), read_crosses(self.crosses, table))
-
-    def _split(self, sample: Sample, cv: Any, random_state: Any) -> engine.Splits:
-        """Coded rows and folds, with the levels found again in each split."""
-        table = sample.table
-        settings, crosses = read_settings(self, table), read_crosses(self.crosses, table)
-        splits = engine.find_splits(sample, cv, random_state, settings, crosses)
-        for counts in splits.whole.tally.tables:
-            _warn_uncut(counts.feature)
-        return splits
 
     def _name(self, names: tuple[str, ...], named: bool) -> Self:
         return set_names(self, names, named)  # type: ignore[no-any-return]
@@ -211,6 +188,82 @@ def remember(learnt: Any, table: Table) -> Any:
     return replace(learnt, backend=table.backend, columns=columns)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
+class BinnedEstimator(TableEstimator):
+    """Base of estimators that find the levels of columns.
+
+    The fields are the constructor parameters of all of them; a subclass adds its own. Columns that
+    a dict of `bins` does not name have the default of `bins`.
+    """
+
+    smoothing: Any = 1.0
+    bins: Any = "mdl"
+    categorical_features: Any = "from_dtype"
+    missing: Any = "level"
+    special_values: Any = None
+    max_levels: Any = None
+
+    _smoothings: ClassVar[tuple[str, ...]] = ("1/n",)  # that have names
+    _takes_densities: ClassVar[bool] = False  # in `bins`
+
+    def _tally(self, sample: Sample) -> Tally:
+        """Counts of a sample by level, with the levels set by the shared parameters."""
+        tally = self._count(sample)
+        for counts in tally.tables:
+            _warn_uncut(counts.feature)
+        return tally
+
+    def _count(self, sample: Sample) -> Tally:
+        """Counts of a sample without warnings, for levels found again in each fold."""
+        table = sample.table
+        return engine.tally(sample, read_settings(self, table), read_crosses(self.crosses, table))
+
+    def _split(self, sample: Sample, cv: Any, random_state: Any) -> engine.Splits:
+        """Coded rows and folds, with the levels found again in each split."""
+        table = sample.table
+        settings, crosses = read_settings(self, table), read_crosses(self.crosses, table)
+        splits = engine.find_splits(sample, cv, random_state, settings, crosses)
+        for counts in splits.whole.tally.tables:
+            _warn_uncut(counts.feature)
+        return splits
+
+    def _fine(self, table: Table) -> set[str]:
+        """The columns that are cut finely because no other bins were asked for."""
+        settings = read_settings(self, table)
+        return {name for name, setting in settings.items() if setting.bins == "fine"}
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class NumberEstimator(BinnedEstimator):
+    """Base of estimators of numbers or times: they have tables of weights, and no classes."""
+
+    crosses: Any = None
+
+    no_classes: ClassVar[str]  # what the estimator does instead, for errors
+
+    def _keep(self, learnt: Any) -> Self:
+        self._learnt = learnt
+        self.__dict__.pop("provenance_", None)
+        return self
+
+    @property
+    def evidence_(self) -> Evidence:
+        """The prior and the tables of weights."""
+        if "_learnt" not in vars(self):
+            raise AttributeError(f"this {type(self).__name__} has no evidence_ before it is fitted")
+        return self._learnt  # type: ignore[no-any-return]
+
+    def _check_bins(self) -> None:
+        """Check the shared parameters, and refuse bins that are found with classes."""
+        check_parameters(self)
+        rules = self.bins.values() if isinstance(self.bins, dict) else [self.bins]
+        if any(isinstance(rule, str) and rule == "mdl" for rule in rules):
+            raise ValueError(
+                "bins='mdl' needs classes, and the target is numeric; set bins to 'fine', a number "
+                "of bins or cut points"
+            )
+
+
 class EvidenceModel(ClassifierMixin, Predictor, TableEstimator):
     """A classifier with evidence, fitted or given, that predicts and explains."""
 
@@ -247,18 +300,9 @@ class EvidenceModel(ClassifierMixin, Predictor, TableEstimator):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class EvidenceClassifier(EvidenceModel, ABC):
-    """Base of classifiers that learn evidence; a subclass implements `_learn`.
+class EvidenceClassifier(EvidenceModel, BinnedEstimator, ABC):
+    """Base of classifiers that learn evidence; a subclass implements `_learn`."""
 
-    The fields are the constructor parameters that learners share; a subclass adds its own.
-    """
-
-    smoothing: Any = 1.0
-    bins: Any = "mdl"
-    categorical_features: Any = "from_dtype"
-    missing: Any = "level"
-    special_values: Any = None
-    max_levels: Any = None
     class_prior: Any = None
     crosses: Any = None
     ask_if: Any = None

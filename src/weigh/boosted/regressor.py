@@ -12,7 +12,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import check_random_state
 
 from weigh import engine
-from weigh.base import TableEstimator
+from weigh.base import NumberEstimator
 from weigh.boosted.projection import (
     Estimate,
     Projection,
@@ -28,7 +28,7 @@ from weigh.errors import warn_caller
 from weigh.evidence import Evidence, FeatureTable, rows_added
 from weigh.folds import Mask, check_folds, read_splits
 from weigh.frames import Floats, Sample, Table, number_sample, read
-from weigh.parameters import check_parameters, is_count, is_number
+from weigh.parameters import is_count, is_number
 from weigh.sheet import EstimateSheet, refuse_classes
 from weigh.tally import Tally, count_placed_soft
 
@@ -44,7 +44,7 @@ SIDES = np.array(["down", "up"])
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class BoostedNBRegressor(RegressorMixin, TableEstimator):
+class BoostedNBRegressor(RegressorMixin, NumberEstimator):
     """Boosted naive Bayes for a numeric target, as tables of weights that raise or lower it.
 
     The model is::
@@ -114,13 +114,7 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
     0.98
     """
 
-    smoothing: Any = 1.0
     bins: Any = 10
-    categorical_features: Any = "from_dtype"
-    missing: Any = "level"
-    special_values: Any = None
-    max_levels: Any = None
-    crosses: Any = None
     n_rounds: int = 10
     early_stopping: bool = False
     grid: int = 100
@@ -130,7 +124,6 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
     random_state: Any = None
 
     _bodies = ("estimate",)
-    _default_bins = 10
     _later_extras = ("hold_out_error_", "hold_out_variance_", "hold_out_slope_", "hold_out_rows_")
     _extras = ("scale_", "errors_", "alphas_", *_later_extras)
     held_out_: Floats | None = field(default=None, init=False)  # not saved
@@ -143,9 +136,8 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
     @property
     def evidence_(self) -> Evidence:
         """Weights of evidence; positive weights raise the estimate."""
-        if "_learnt" not in vars(self):
-            raise AttributeError(f"this {type(self).__name__} has no evidence_ before it is fitted")
-        return self._learnt.evidence  # type: ignore[no-any-return]
+        estimate: Any = super().evidence_
+        return estimate.evidence  # type: ignore[no-any-return]
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model to a table.
@@ -172,18 +164,8 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
         self._name(sample.table.names, sample.table.named)
         return self._keep(estimate.remember(sample.table.names, sample.table.backend))
 
-    def _keep(self, learnt: Estimate) -> Self:
-        self._learnt = learnt
-        return self
-
     def _check(self) -> None:
-        check_parameters(self)
-        rules = self.bins.values() if isinstance(self.bins, dict) else [self.bins]
-        if any(isinstance(rule, str) and rule == "mdl" for rule in rules):
-            raise ValueError(
-                "bins='mdl' needs classes, and the target is numeric; set bins to 'fine', a number "
-                "of bins or cut points"
-            )
+        self._check_bins()
         for name, least in (("n_rounds", 1), ("grid", 2)):
             value = getattr(self, name)
             if not (is_count(value) and value >= least):

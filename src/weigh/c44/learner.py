@@ -9,7 +9,7 @@ from typing import Any, NoReturn, Self
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from weigh.base import TableEstimator, read_sample
+from weigh.base import BinnedEstimator, read_sample
 from weigh.bins import label
 from weigh.c44.tree import (
     MOST_CLASSES,
@@ -168,7 +168,7 @@ TABLES_ONLY = ("balance_sheet", "decision_function", "evidence_", "merge", "with
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class C44Classifier(ClassifierMixin, TableEstimator):
+class C44Classifier(ClassifierMixin, BinnedEstimator):
     """C4.4: a C4.5 tree grown for its probabilities, and explained as a path.
 
     The model is::
@@ -237,12 +237,7 @@ class C44Classifier(ClassifierMixin, TableEstimator):
     array([0.55, 0.45])
     """
 
-    smoothing: Any = 1.0
-    bins: Any = "mdl"
-    categorical_features: Any = "from_dtype"
     missing: Any = "skip"
-    special_values: Any = None
-    max_levels: Any = None
     crosses: Any = None
     min_rows: float = 2
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -23,7 +23,7 @@ from weigh.errors import warn_caller
 from weigh.evidence import Evidence, weigh_tally
 from weigh.folds import check_folds
 from weigh.frames import FarTable, Sample, Table
-from weigh.parameters import is_count, read_columns, read_orders, read_pairs, read_settings
+from weigh.parameters import is_count, read_columns, read_orders, read_pairs
 from weigh.progress import show_progress
 
 
@@ -36,6 +36,7 @@ class Pair:
     """Rise of the leave-one-out loss without the pair, in bits a row."""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class EducatedNB(EvidenceClassifier):
     """Classifier with one table of weights per feature, all weights fitted together.
 
@@ -119,51 +120,22 @@ class EducatedNB(EvidenceClassifier):
     0.96
     """
 
+    bins: Any = "fine"
+    pairs: Any = "auto"
+    unpaired: Any = None
+    monotonic_cst: Any = None
+    multiclass: str = "softmax"
+    cv: Any = 4
+    random_state: Any = None
+    verbose: Any = False
+
     _extras = ("scales_", "loo_loss_", "n_passes_", "pair_gains_", "loosening_", "point_")
     _later_extras = ("pair_gains_", "loosening_", "point_")
-    _default_bins = "fine"
-    loo_loss_: Any
-    n_passes_: Any
-    pair_gains_: Any
-    loosening_: Any  # divisor of the estimated scales, chosen by leave-one-out loss
-    point_: Any  # weight of one point, if `weigh.simplify` rounded to whole points
-
-    def __init__(
-        self,
-        *,
-        smoothing: Any = 1.0,
-        bins: Any = "fine",
-        categorical_features: Any = "from_dtype",
-        missing: Any = "level",
-        special_values: Any = None,
-        max_levels: Any = None,
-        class_prior: Any = None,
-        crosses: Any = None,
-        ask_if: Any = None,
-        pairs: Any = "auto",
-        unpaired: Any = None,
-        monotonic_cst: Any = None,
-        multiclass: str = "softmax",
-        cv: Any = 4,
-        random_state: Any = None,
-        verbose: Any = False,
-    ) -> None:
-        self.smoothing = smoothing
-        self.bins = bins
-        self.categorical_features = categorical_features
-        self.missing = missing
-        self.special_values = special_values
-        self.max_levels = max_levels
-        self.class_prior = class_prior
-        self.crosses = crosses
-        self.ask_if = ask_if
-        self.pairs = pairs
-        self.unpaired = unpaired
-        self.monotonic_cst = monotonic_cst
-        self.multiclass = multiclass
-        self.cv = cv
-        self.random_state = random_state
-        self.verbose = verbose
+    loo_loss_: Any = field(init=False)
+    n_passes_: Any = field(init=False)
+    pair_gains_: Any = field(init=False)
+    loosening_: Any = field(init=False)  # divisor of the scales, chosen by leave-one-out loss
+    point_: Any = field(init=False)  # weight of one point, if `weigh.simplify` rounded to points
 
     def _fit_sample(self, sample: Sample) -> Self:
         with show_progress("fitting") if self.verbose else nullcontext():
@@ -258,11 +230,6 @@ class EducatedNB(EvidenceClassifier):
         self.loosening_ = np.array([fit.loosening for fit in fits])
         return fits
 
-    def _fine(self, table: Table) -> set[str]:
-        """The columns that were binned finely rather than as the user specified."""
-        settings = read_settings(self, table)
-        return {name for name, setting in settings.items() if setting.bins == "fine"}
-
 
 def found_pairs(evidence: Evidence, gains: Any) -> list[Pair]:
     """The pairs of a fitted model, the largest gain first; `gains` are in the order of tables."""
@@ -319,11 +286,11 @@ LIGHT = 0.1
 """With a mean weight of rows below this, sample weights were probably scaled to a sum of one."""
 
 
-def fit_and_warn(task: Task) -> Fit:
+def fit_and_warn(task: Task, learner: str = "EducatedNB") -> Fit:
     """Fit, and warn if the weights have not converged."""
     fit = fit_task(task)
     if fit.complaint():
-        warn_caller(f"EducatedNB has not converged: {fit.complaint()}", ConvergenceWarning)
+        warn_caller(f"{learner} has not converged: {fit.complaint()}", ConvergenceWarning)
     return fit
 
 

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import r2_score
 
 from weigh import engine
-from weigh.base import TableEstimator, warn_columns
+from weigh.base import NumberEstimator, warn_columns
 from weigh.educated.blanks import zero_not_known
-from weigh.educated.fit import Fit, fit_task
+from weigh.educated.fit import Fit
 from weigh.educated.intervals import check_stated, error_quantiles, row_interval
-from weigh.educated.learner import Pair, check_pairs, found_pairs, request_pairs, warn_light_rows
+from weigh.educated.learner import (
+    Pair,
+    check_pairs,
+    fit_and_warn,
+    found_pairs,
+    request_pairs,
+    warn_light_rows,
+)
 from weigh.educated.numbers import (
     Numbers,
     RowDerivatives,
@@ -29,7 +35,7 @@ from weigh.educated.numbers import (
 from weigh.educated.tables import evidence_of
 from weigh.educated.task import Task
 from weigh.engine import Block
-from weigh.errors import Parameter, ParameterError, warn_caller
+from weigh.errors import Parameter, ParameterError
 from weigh.evidence import Evidence, record
 from weigh.evidence.exposure import (
     find_given,
@@ -50,7 +56,7 @@ from weigh.frames import (
     read,
 )
 from weigh.newton.regression import Family
-from weigh.parameters import check_parameters, read_orders, read_settings
+from weigh.parameters import read_orders
 from weigh.sheet import (
     COVERAGE,
     EstimateSheet,
@@ -61,7 +67,8 @@ from weigh.sheet import (
 )
 
 
-class EducatedRegressor(RegressorMixin, TableEstimator):
+@dataclass(kw_only=True, eq=False, repr=False)
+class EducatedRegressor(RegressorMixin, NumberEstimator):
     """Regressor with one table of weights per feature, all weights fitted together.
 
     The model is::
@@ -135,7 +142,14 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
     array([100.])
     """
 
-    _default_bins = "fine"
+    smoothing: Any = field(default=0.0, init=False)  # not a parameter
+    bins: Any = "fine"
+    family: str = "gaussian"
+    power: float = 1.5
+    pairs: Any = "auto"
+    unpaired: Any = None
+    monotonic_cst: Any = None
+
     _extras = (
         "scales_",
         "tied_",
@@ -146,42 +160,7 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
         "n_passes_",
     )
     _later_extras = ("tied_",)
-    smoothing: ClassVar[float] = 0.0
     no_classes: ClassVar[str] = "estimates numbers, not classes; EducatedNB takes classes"
-
-    def __init__(
-        self,
-        *,
-        bins: Any = "fine",
-        categorical_features: Any = "from_dtype",
-        missing: Any = "level",
-        special_values: Any = None,
-        max_levels: Any = None,
-        crosses: Any = None,
-        family: str = "gaussian",
-        power: float = 1.5,
-        pairs: Any = "auto",
-        unpaired: Any = None,
-        monotonic_cst: Any = None,
-    ) -> None:
-        self.bins = bins
-        self.categorical_features = categorical_features
-        self.missing = missing
-        self.special_values = special_values
-        self.max_levels = max_levels
-        self.crosses = crosses
-        self.family = family
-        self.power = power
-        self.pairs = pairs
-        self.unpaired = unpaired
-        self.monotonic_cst = monotonic_cst
-
-    @property
-    def evidence_(self) -> Evidence:
-        """The prior and the tables of weights."""
-        if "_learnt" not in vars(self):
-            raise AttributeError(f"this {type(self).__name__} has no evidence_ before it is fitted")
-        return self._learnt  # type: ignore[no-any-return]
 
     @property
     def pairs_(self) -> list[Pair]:
@@ -232,7 +211,8 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
         orders = read_orders(self.monotonic_cst, tally, sample.table.names)
         request = request_pairs(self.pairs, self.unpaired, sample.table)
         with engine.one_blas_thread():  # rounding would depend on the number of threads
-            fit = _fit_and_warn(Task(rows, tally.tables, seen.target, orders, request))
+            task = Task(rows, tally.tables, seen.target, orders, request)
+            fit = fit_and_warn(task, type(self).__name__)
             evidence = self._merge_intervals(sample, fit, seen.target)
             block, known = Block(rows.codes, rows.labels, rows.weight), evidence.covariance
             self.error_quantiles_ = error_quantiles(fit, block, known is not None)
@@ -252,8 +232,8 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
             assumed_rate=np.ones(1),
             form=target.family.link,
         )
-        fine = {n for n, s in read_settings(self, sample.table).items() if s.bins == "fine"}
-        return evidence_of(bare, fit.counts, [fit], fine, merging_limit(target, fit.search.noise))
+        fine, limit = self._fine(sample.table), merging_limit(target, fit.search.noise)
+        return evidence_of(bare, fit.counts, [fit], fine, limit)
 
     def _state(self, fit: Fit, unit: Unit, n_passes: int) -> None:
         """Store dispersion, loss, scales and gains of a fit, in the unit of the target."""
@@ -268,16 +248,8 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
         own_scales = np.zeros(len(self._learnt), dtype=bool)
         return super()._unknown_extras() | {"tied_": own_scales}
 
-    def _keep(self, learnt: Evidence) -> Self:
-        self._learnt = learnt
-        self.__dict__.pop("provenance_", None)
-        return self
-
     def _check(self) -> Family:
-        check_parameters(self)
-        rules = self.bins.values() if isinstance(self.bins, dict) else [self.bins]
-        if any(isinstance(rule, str) and rule == "mdl" for rule in rules):
-            raise ValueError("bins='mdl' needs classes; give 'fine', a number of bins, or cuts")
+        self._check_bins()
         check_pairs(self.pairs)
         return find_family(self.family, self.power)
 
@@ -433,13 +405,6 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
         tags = super().__sklearn_tags__()
         tags.target_tags.positive_only = self.family in ("poisson", "gamma", "tweedie")
         return tags
-
-
-def _fit_and_warn(task: Task) -> Fit:
-    fit = fit_task(task)
-    if fit.complaint():
-        warn_caller(f"EducatedRegressor has not converged: {fit.complaint()}", ConvergenceWarning)
-    return fit
 
 
 def _refuse_target(y: Any, **columns: Any) -> None:

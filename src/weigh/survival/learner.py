@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from weigh.base import TableEstimator, warn_columns
+from weigh.base import NumberEstimator, warn_columns
 from weigh.educated import EducatedNB
 from weigh.errors import Parameter, ParameterError
 from weigh.evidence import Evidence, FeatureTable, record
@@ -27,7 +27,8 @@ from weigh.survival.periods import (
 )
 
 
-class EducatedSurvival(TableEstimator):
+@dataclass(kw_only=True, eq=False, repr=False)
+class EducatedSurvival(NumberEstimator):
     """Survival model with one table of weights per feature, in discrete time.
 
     Follow-up is divided into periods. The hazard of a period is the probability that the event
@@ -86,7 +87,13 @@ class EducatedSurvival(TableEstimator):
            [0.6]])
     """
 
-    _default_bins = "fine"
+    smoothing: Any = field(default=0.0, init=False)  # not a parameter
+    periods: Any = 20
+    bins: Any = "fine"
+    pairs: Any = "auto"
+    unpaired: Any = None
+    monotonic_cst: Any = None
+
     _extras = (
         "period_ends_",
         "times_",
@@ -98,33 +105,7 @@ class EducatedSurvival(TableEstimator):
     )
     _later_extras = ("level_rows_",)
 
-    smoothing: ClassVar[float] = 0.0
     no_classes: ClassVar[str] = "estimates the time to an event, not classes; give its hazard_"
-
-    def __init__(
-        self,
-        *,
-        periods: Any = 20,
-        bins: Any = "fine",
-        categorical_features: Any = "from_dtype",
-        missing: Any = "level",
-        special_values: Any = None,
-        max_levels: Any = None,
-        crosses: Any = None,
-        pairs: Any = "auto",
-        unpaired: Any = None,
-        monotonic_cst: Any = None,
-    ) -> None:
-        self.periods = periods
-        self.bins = bins
-        self.categorical_features = categorical_features
-        self.missing = missing
-        self.special_values = special_values
-        self.max_levels = max_levels
-        self.crosses = crosses
-        self.pairs = pairs
-        self.unpaired = unpaired
-        self.monotonic_cst = monotonic_cst
 
     # ------------------------------------------------------------ learning
 
@@ -177,11 +158,6 @@ class EducatedSurvival(TableEstimator):
     def _keep_periods(self, found: Periods) -> None:
         self.period_ends_, self.times_, self.done_ = found.ends, found.times, found.done
 
-    def _keep(self, learnt: Evidence) -> Self:
-        self._learnt = learnt
-        self.__dict__.pop("provenance_", None)
-        return self
-
     def _own_columns(self, learnt: Any) -> tuple[str, ...]:
         """Columns of a table to predict, which has no time column."""
         return tuple(name for name in learnt.column_names[:-1])
@@ -194,10 +170,8 @@ class EducatedSurvival(TableEstimator):
     @property
     def evidence_(self) -> Evidence:
         """The prior and the tables of the hazard's log odds."""
-        if "_learnt" not in vars(self):
-            raise AttributeError(f"this {type(self).__name__} has no evidence_ before it is fitted")
-        names = np.array(self._class_texts, dtype=object)
-        return replace(self._learnt, classes=names, form="hazard")  # type: ignore[no-any-return]
+        learnt = super().evidence_
+        return replace(learnt, classes=np.array(self._class_texts, dtype=object), form="hazard")
 
     @property
     def _class_texts(self) -> tuple[str, str]:

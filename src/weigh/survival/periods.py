@@ -308,7 +308,7 @@ def hazard_parameters(
         return given
     own = given["bins"]
     columns = own if isinstance(own, dict) else Everywhere()
-    if not isinstance(own, dict) and own != model._default_bins:
+    if not isinstance(own, dict) and own != type(model).bins:
         columns = Everywhere.fromkeys(names, own)
     return given | {"bins": type(columns)({**columns, time: ends[:-1].tolist()})}
 
