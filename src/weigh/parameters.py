@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from weigh.bins import AND, Binning, Density, Rule, read_rules
+from weigh.bins import AND, ROOMY, Binning, Density, Rule, read_rules
 from weigh.engine import Setting
 from weigh.errors import Parameter, ParameterError
 from weigh.frames import Declared, Floats, Table, Value, canonical, did_you_mean, key, list_names
@@ -15,8 +15,9 @@ from weigh.frames import is_count as is_count
 from weigh.frames import is_number as is_number
 from weigh.tally import Tally
 
-FINE_RANGE, MAX_FINE_LEVELS = (24, 128), 2048
-"""Fewest and most levels of a column with bins="fine", and most levels of all columns together."""
+FINE_RANGE, FINE_LEVELS = (24, ROOMY), 2048
+"""Fewest and most levels of a column with bins="fine", and how many all columns have together, if
+neither limit is reached. Where outer bins are halved, a column can have more."""
 
 DEEPEST = 8
 """Largest depth of nested parameters: printing deeper ones may take forever."""
@@ -167,7 +168,7 @@ def read_settings(learner: Any, table: Table) -> dict[str, Setting]:
     codes = () if learner.special_values is None else learner.special_values
     special = by_column(codes, names, "special_values", ())
     asked = {_name(column, names, "ask_if") for column, *_ in read_rules(learner.ask_if)}
-    fine = int(np.clip(MAX_FINE_LEVELS // max(len(names), 1), *FINE_RANGE))
+    fine = int(np.clip(FINE_LEVELS // max(len(names), 1), *FINE_RANGE))
     most = read_caps(learner, names)
     named = {
         parameter: by_column(dict.fromkeys(given, True), names, parameter, False)

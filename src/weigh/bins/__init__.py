@@ -21,7 +21,7 @@ from weigh.bins.binning import Binning, close_left
 from weigh.bins.codes import find_codes
 from weigh.bins.conditions import SINGLE, Ask, Condition, Kind, finder, read_rules
 from weigh.bins.crosses import AND, Cross, coarsen, refine
-from weigh.bins.cuts import check_cuts, fine_cuts, mdl_cuts, midpoint, quantile_cuts
+from weigh.bins.cuts import ROOMY, check_cuts, fine_cuts, mdl_cuts, midpoint, quantile_cuts
 from weigh.bins.density import Density, middles
 from weigh.bins.labels import (
     BRIEF,

@@ -21,8 +21,9 @@ FEW = 4
 
 
 ROOMY = 128
-"""From this number of levels on, the outer fine bins are halved, and bins between frequent values
-hold at most 1/most of the rows. Wide tables have fewer levels a column and keep to their number."""
+"""About how many fine levels a column of a narrow table has. From this number on, the outer bins
+are halved, and bins between frequent values hold at most 1/most of the rows. Wide tables have fewer
+levels a column and keep to their number."""
 
 LEAST, TIMES = 8.0, 8
 """Fewest rows of a half of an outer interval, and how often it is halved at most."""

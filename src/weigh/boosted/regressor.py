@@ -62,8 +62,8 @@ class BoostedNBRegressor(RegressorMixin, NumberEstimator):
     smoothing : float or "1/n", default=1.0
         Pseudo-count added to each level, above and below.
     bins : int, "fine" or dict, default=10
-        Number of quantile bins, up to 128 ("fine"), or a dict from column to one of these or to cut
-        points.
+        Number of quantile bins, "fine" (about 128 levels, fewer with more than 16 columns), or a
+        dict from column to one of these or to cut points.
     categorical_features, missing, special_values, max_levels, crosses
         As in `EvidenceNB`.
     n_rounds : int, default=10

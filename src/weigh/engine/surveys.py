@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from weigh.bins import Rule
+from weigh.bins import ROOMY, Rule
 from weigh.engine.threads import report, spread
 from weigh.errors import Parameter, ParameterError
 from weigh.frames import Codes, Column, Declared, FarTable, Sample, Scan, Table, Value
@@ -26,7 +26,7 @@ class Setting:
     bins: Rule | Sequence[float] = "mdl"
     special: tuple[Value, ...] = ()
     skip_missing: bool = False
-    most_levels: int = 128  # of bins="fine"
+    most_levels: int = ROOMY  # of bins="fine"
     max_levels: int | None = None  # of categories
     declared: Declared | None = None  # categories that are levels even if no row has them
     joined: tuple[tuple[Value, ...], ...] = ()  # the categories of each level
