@@ -7,9 +7,9 @@ from scipy.sparse import csr_array
 from tests.pairs import every_pair
 
 from weigh import EducatedNB
-from weigh.educated.covariance import Covariance
 from weigh.educated.dual import Kernel, Part
 from weigh.educated.loo import leave_one_out
+from weigh.educated.matrices import Covariance
 from weigh.educated.monotone import hold_orders
 from weigh.educated.prior import Block as PriorBlock
 from weigh.educated.scales import Update, begin, find_scales, log_marginal

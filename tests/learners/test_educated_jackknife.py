@@ -6,11 +6,10 @@ import pytest
 
 from weigh import EducatedRegressor
 from weigh.educated import intervals
-from weigh.educated.jackknife import shift_totals
 from weigh.educated.loo import LeaveOneOut
 from weigh.educated.scales import tie
 from weigh.educated.solve import find_weights
-from weigh.educated.uncertainty import OF_PRIOR
+from weigh.educated.uncertainty import OF_PRIOR, shift_totals
 
 STEP = 1e-4
 

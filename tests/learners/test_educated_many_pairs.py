@@ -15,8 +15,8 @@ import weigh
 from weigh.bins import Cross
 from weigh.editing.refit import Start
 from weigh.educated import regressor, selection
+from weigh.educated.halves import halve
 from weigh.educated.loo import LeaveOneOut
-from weigh.educated.marks import halve
 from weigh.educated.scales import log_marginal
 from weigh.educated.solve import PRECISE, find_weights
 

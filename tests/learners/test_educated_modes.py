@@ -18,8 +18,8 @@ from tests.learners.test_educated_solve import (
 )
 
 from weigh.educated import loo, modes, solve
-from weigh.educated.diagonal import BlockDiagonal
 from weigh.educated.loo import leave_one_out
+from weigh.educated.matrices import BlockDiagonal
 from weigh.educated.scales import Update, find_scales, log_marginal
 from weigh.educated.solve import PRECISE, find_weights
 

@@ -16,11 +16,10 @@ import weigh
 from weigh import EducatedNB
 from weigh.bins import Feature
 from weigh.educated import pairs as pairs_module
+from weigh.educated.candidates import find_worths
 from weigh.educated.design import Design, Source, Target
-from weigh.educated.gains import find_worths
-from weigh.educated.halves import fit_halves
+from weigh.educated.halves import fit_halves, halve
 from weigh.educated.loo import loosen
-from weigh.educated.marks import halve
 from weigh.educated.pairs import (
     MARGIN,
     VARIANCES,
@@ -443,7 +442,7 @@ def test_small_gains_of_one_step_are_near_those_of_fits_without_the_pair(
     y = y + (n_classes > 2) * (X["n0"] > 1)
     learner = EducatedNB(pairs=[("a", "b"), ("a", "n0"), ("b", "n1")], bins=bins)
     step = {pair.columns: pair.gain for pair in learner.fit(X, y).pairs_}
-    monkeypatch.setattr("weigh.educated.gains.MUCH", 0.0)
+    monkeypatch.setattr("weigh.educated.candidates.MUCH", 0.0)
     fitted = {pair.columns: pair.gain for pair in learner.fit(X, y).pairs_}
     assert step["a", "b"] == fitted["a", "b"] > 0.01
     assert step == pytest.approx(fitted, abs=1e-3)

@@ -4,22 +4,18 @@ task         the input of a fit: rows, levels and their counts, constraints, req
 design       the position of each level's weight, and the loss of a row
 passes       sums over the rows from one pass, wherever the rows are
 prior        the Gaussian prior: independent levels, smooth curves over bins
-diagonal     matrices of dense blocks along the diagonal
-covariance   the covariance of all weights
+matrices     the covariance of all weights; dense blocks along a diagonal
 factor       factors of the penalised Hessian, piece by piece
 modes        a smaller Hessian for many classes, by eigenvectors of tables
 dual         the inverse of the Hessian when there are fewer rows than weights
 solve        the weights for given scales, by damped Newton steps
 scales       the scales of largest marginal likelihood, by Fellner & Schall's updates
-uncertainty  the covariance of the weights, given that scales are estimated too
+uncertainty  the uncertainty of the scales, in the covariance and in leave-one-out predictions
 loo          leave-one-out predictions in closed form
-jackknife    leave-one-out predictions with scales estimated again, for few rows
 pairs        a score test that ranks pairs of features
 segments     columns cut into few levels, for pairs
-marks        a pseudo-random number for each row, computed from its levels
-halves       approximate fits of each half of the rows
-gains        the loss of a fit without each of its pairs
-candidates   fits with the first pairs of a ranking
+halves       pseudo-random halves of the rows, and approximate fits of each
+candidates   fits with the first pairs of a ranking, and the loss without each pair
 selection    the choice of pairs to keep
 monotone     tables that only rise or only fall
 fit          these steps, one after the other

@@ -28,7 +28,7 @@ from scipy.special import logit
 
 from weigh.bins import Cross, Feature
 from weigh.educated.design import Design, Source, Target, weigh_rows
-from weigh.educated.marks import mark_rows, salt
+from weigh.educated.halves import mark_rows, salt
 from weigh.educated.numbers import Numbers
 from weigh.educated.prior import is_told
 from weigh.educated.segments import coarse_levels

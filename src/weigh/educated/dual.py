@@ -25,7 +25,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs, dtrtrs
 from scipy.sparse import csr_array
 
-from weigh.educated.covariance import Covariance
+from weigh.educated.matrices import Covariance
 from weigh.educated.prior import Block, Centre, Prior
 from weigh.frames import Floats, Integers
 

@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg.lapack import dlauum, dpotrf, dpotrs, dtrtri
 
-from weigh.educated.covariance import Covariance
 from weigh.educated.dual import Dual
+from weigh.educated.matrices import Covariance
 from weigh.educated.modes import Modes, Reduced
 from weigh.educated.passes import LossDerivatives
 from weigh.educated.prior import Block, Prior

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from weigh.educated.covariance import Covariance
 from weigh.educated.design import Design, Target
 from weigh.educated.loo import HeldOut, leave_one_out, loosen
+from weigh.educated.matrices import Covariance
 from weigh.educated.monotone import are_in_order, hold_orders
 from weigh.educated.prior import Prior, count_intervals
 from weigh.educated.scales import FIRST, Search, begin, find_scales

@@ -1,17 +1,44 @@
-"""Fit each half of the rows, to cut columns by labels of one half and test them on the other."""
+"""Divide the rows into halves by pseudo-random numbers, and fit each half.
+
+The number of a row is computed from its levels alone. It does not depend on the position of the
+row, its batch, its engine or the order of the columns. A row of weight two has the same number as
+the row given twice. So columns can be cut by labels of one half and tested on the other.
+"""
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from weigh.educated.marks import halve
 from weigh.educated.passes import View
 from weigh.educated.solve import State
 from weigh.engine import Block, Sums
-from weigh.frames import Floats
+from weigh.frames import Floats, Integers
 from weigh.pickling import by_fields
+
+
+def salt(name: str) -> int:
+    """Hash a name to a number, so that the order of columns does not matter."""
+    return int.from_bytes(hashlib.blake2b(name.encode("utf-8", "replace"), digest_size=8).digest())
+
+
+def mark_rows(block: Block, salts: Sequence[int]) -> Integers:
+    """The pseudo-random number of each row; `salts` has one number for each coded feature."""
+    from weigh.educated import kernels
+
+    marks = np.zeros(len(block), dtype=np.uint64)
+    for own, codes in zip(salts, block.codes, strict=True):
+        kernels.mark_rows(codes, np.uint64(own), marks)
+    return marks
+
+
+def halve(block: Block, salts: Sequence[int]) -> Integers:
+    """The half, 0 or 1, that each row belongs to."""
+    return (mark_rows(block, salts) >> np.uint64(63)).astype(np.intp)
+
 
 HALVES = 2
 LEAST_SHARE = 0.01

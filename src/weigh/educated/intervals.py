@@ -2,7 +2,7 @@
 
 A row that is left out is like a new row, and leave-one-out predictions have a closed form. So the
 quantiles of leave-one-out errors give intervals with the stated coverage, whatever the distribution
-of the noise. With few rows, their scales are estimated again, too (`weigh.educated.jackknife`):
+of the noise. With few rows, their scales are estimated again, too (`weigh.educated.uncertainty`):
 
     gaussian          error = (y - mean)/standard deviation of y - mean
     other amounts     error = (y - mean)/standard deviation of the family at that mean
@@ -33,9 +33,9 @@ import numpy as np
 from scipy.stats import nbinom, poisson
 
 from weigh.educated.fit import Fit
-from weigh.educated.jackknife import shift_totals
 from weigh.educated.loo import ROWS, LeaveOneOut
 from weigh.educated.numbers import Numbers, split
+from weigh.educated.uncertainty import shift_totals
 from weigh.engine import Block
 from weigh.evidence import Evidence, FeatureTable
 from weigh.formula import Spread

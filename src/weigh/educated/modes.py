@@ -23,7 +23,7 @@ from scipy.linalg import eigh
 from scipy.linalg.lapack import dpotrs, dtrtri
 from scipy.sparse import csr_array
 
-from weigh.educated.diagonal import BlockDiagonal
+from weigh.educated.matrices import BlockDiagonal
 from weigh.educated.passes import Tables
 from weigh.educated.prior import Block, Centre, Prior
 from weigh.frames import Floats, Integers

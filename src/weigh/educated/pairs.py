@@ -22,8 +22,7 @@ import numpy as np
 from weigh import engine
 from weigh.bins import Cross, Feature
 from weigh.educated.design import Design, Source, Target, weigh_rows
-from weigh.educated.halves import HALVES
-from weigh.educated.marks import halve
+from weigh.educated.halves import HALVES, halve
 from weigh.educated.numbers import Numbers
 from weigh.educated.passes import Tables, View
 from weigh.educated.segments import coarse_levels

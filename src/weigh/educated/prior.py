@@ -18,7 +18,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from weigh.bins import Cross, Feature
-from weigh.educated.diagonal import BlockDiagonal
+from weigh.educated.matrices import BlockDiagonal
 from weigh.frames import Floats, Integers
 
 LEVEL, WALK, PAIRS = 0.3, 0.1, 0.03

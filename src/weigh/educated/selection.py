@@ -38,12 +38,10 @@ from math import log
 
 import numpy as np
 
-from weigh.educated.candidates import Selected, check_named, cut_columns, fit_like, fit_pairs
+from weigh.educated.candidates import NATS, Selected, check_named, cut_columns, fit_like, fit_pairs
 from weigh.educated.design import weigh_rows
-from weigh.educated.gains import NATS
-from weigh.educated.halves import HALVES
+from weigh.educated.halves import HALVES, halve, salt
 from weigh.educated.loo import HeldOut, LeaveOneOut, is_certain, pick, share_of
-from weigh.educated.marks import halve, salt
 from weigh.educated.pairs import Candidate, Ways, rank_pairs
 from weigh.educated.solve import State
 from weigh.educated.task import Task

@@ -9,8 +9,8 @@ import numpy as np
 from scipy.sparse import block_diag, csr_array
 
 from weigh.bins import Cross, Feature
-from weigh.educated.covariance import Covariance
 from weigh.educated.fit import Fit
+from weigh.educated.matrices import Covariance
 from weigh.educated.prior import count_intervals, is_told
 from weigh.educated.segments import coarse_levels
 from weigh.evidence import Evidence, FeatureTable, contrast, squeeze
