@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+import tempfile
 import zipfile
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -13,7 +14,12 @@ import pyarrow as pa
 from pyarrow import feather, parquet
 from pyarrow import json as arrow_json
 
+from weigh.errors import Extra
 from weigh.frames.delimited import trim_name
+
+openpyxl = Extra("openpyxl", "reading .xlsx needs openpyxl: pip install 'weigh[xlsx]'")
+pandas = Extra("pandas", "reading .dta and .xpt needs pandas: pip install 'weigh[pandas]'")
+pyreadstat = Extra("pyreadstat", "reading .sav needs pyreadstat: pip install 'weigh[spss]'")
 
 Reader = Callable[[bytes], Any]
 
@@ -62,13 +68,9 @@ def _read_json(data: bytes) -> Any:
 
 def _read_workbook(data: bytes) -> Any:
     """Read the only filled sheet of a workbook; its first row has the column names."""
-    try:
-        from openpyxl import load_workbook
-    except ImportError:
-        raise ImportError("reading .xlsx needs openpyxl: pip install 'weigh[xlsx]'") from None
     if not data.startswith(b"PK"):
         raise ValueError("it is no Excel workbook; let the name of a text file end in .csv")
-    book = load_workbook(io.BytesIO(data), read_only=True, data_only=True)
+    book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)
     filled = {sheet.title: [*sheet.iter_rows(values_only=True)] for sheet in book.worksheets}
     filled = {title: rows for title, rows in filled.items() if any(map(any, rows))}
     if len(filled) != 1:
@@ -101,22 +103,12 @@ def _spell(cell: Any) -> str:
     return str(int(cell)) if whole else str(cell)
 
 
-def _read_by_pandas(data: bytes, ending: str, reader: str, **options: Any) -> Any:
-    try:
-        import pandas
-    except ImportError:
-        raise ImportError(f"reading {ending} needs pandas: pip install 'weigh[pandas]'") from None
+def _read_by_pandas(data: bytes, reader: str, **options: Any) -> Any:
     frame = getattr(pandas, reader)(io.BytesIO(data), **options)
     return pa.Table.from_pandas(frame, preserve_index=False)
 
 
 def _read_spss(data: bytes) -> Any:
-    try:
-        import pyreadstat
-    except ImportError:
-        raise ImportError("reading .sav needs pyreadstat: pip install 'weigh[spss]'") from None
-    import tempfile
-
     with tempfile.NamedTemporaryFile(suffix=".sav") as file:
         file.write(data)
         file.flush()
@@ -150,9 +142,7 @@ READERS: dict[tuple[str, ...], Reader] = {
     (".json",): _read_json,
     (".xlsx", ".xlsm"): _read_workbook,
     (".xls",): _refuse_xls,
-    (".dta",): lambda data: _read_by_pandas(data, ".dta", "read_stata"),
-    (".xpt",): lambda data: _read_by_pandas(
-        data, ".xpt", "read_sas", format="xport", encoding="utf-8"
-    ),
+    (".dta",): lambda data: _read_by_pandas(data, "read_stata"),
+    (".xpt",): lambda data: _read_by_pandas(data, "read_sas", format="xport", encoding="utf-8"),
     (".sav",): _read_spss,
 }

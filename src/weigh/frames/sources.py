@@ -16,11 +16,17 @@ import narwhals as nw
 import pyarrow as pa
 from pyarrow import csv, parquet
 
+from weigh.errors import Extra
 from weigh.frames.delimited import Dialect, parse_options, read_delimited
 from weigh.frames.formats import read_format, unzip
 from weigh.frames.scans import ROWS, Scan, spool
 from weigh.frames.values import Declared
 from weigh.writing import open_whole
+
+dbapi = Extra(
+    "adbc_driver_postgresql.dbapi",
+    "reading from PostgreSQL needs adbc-driver-postgresql: pip install 'weigh[postgres]'",
+)
 
 DATABASES = ("postgresql://", "postgres://")
 
@@ -162,12 +168,6 @@ def _spool_all(batches: Iterable[Any], backend: str, about: str) -> Scan:
 def _scan_database(address: str, query: str | None) -> Scan:
     if query is None:
         raise ValueError("a database holds many tables: name one with query='table', or a SELECT")
-    try:
-        from adbc_driver_postgresql import dbapi
-    except ImportError:
-        raise ImportError(
-            "reading from PostgreSQL needs adbc-driver-postgresql: pip install 'weigh[postgres]'"
-        ) from None
     about = f"{address.rsplit('/', 1)[-1]}: {query}"
     try:
         with dbapi.connect(address) as connection, connection.cursor() as cursor:

@@ -16,7 +16,7 @@ from weigh.monitoring.checks import LEVELS, LIMITS, Check
 from weigh.monitoring.model import counted_evidence, drift, read_alpha
 from weigh.monitoring.result import Drift
 from weigh.monitoring.show import explain_levels
-from weigh.plot.axes import OKABE_ITO, TOTAL, Drawing, shorten
+from weigh.plot.axes import OKABE_ITO, TOTAL, Drawing, pyplot, shorten
 
 COLOURS = dict(zip(LEVELS, ("#9A9A9A", OKABE_ITO[5], OKABE_ITO[4], OKABE_ITO[1]), strict=True))
 MARKS = dict(zip(LEVELS, ("o", "o", "^", "s"), strict=True))
@@ -139,10 +139,6 @@ class DriftDisplay:
 
 
 def _new_panels(n_lines: int, n_columns: int) -> tuple[Any, list[Any]]:
-    try:
-        from matplotlib import pyplot
-    except ImportError:
-        raise ImportError("plots need matplotlib: pip install 'weigh[plot]'") from None
     size = (WIDTH * n_columns, HEIGHT * n_lines + 0.5)
     figure, axes = pyplot.subplots(
         n_lines, n_columns, figsize=size, layout="constrained", squeeze=False
