@@ -279,28 +279,27 @@ class Fit:
         return cls(solution.at, solution.norm, solution.here.loss, path)
 
 
-def fit_logistic(rows: Training, naive: Callable[[Tally], Naive], of: int) -> Fit:
-    """Fit the exponents of one class against the rest; 0 for a feature without information."""
+def fit_exponents(
+    rows: Training, naive: Callable[[Tally], Naive], of: int | None = None, shared: bool = False
+) -> Fit:
+    """Fit the exponents of class `of` against the rest, or those of all classes jointly.
+
+    Jointly there is one per class and feature, or with `shared` one per feature. The exponent of a
+    feature without information is 0.
+    """
     tables, _ = naive(rows.whole.tally)
     active = active_features([table.by_class for table in tables])
-    fit = fit_problem(Logistic(rows.matrix(naive, active, of), of=of), rows)
-    exponents = np.zeros(len(tables))
-    exponents[active] = fit.exponents[: len(active)]
-    prior = float(fit.exponents[-1]) if rows.fit_prior else 1.0
-    return replace(fit, exponents=exponents, prior=prior)
-
-
-def fit_jointly(rows: Training, naive: Callable[[Tally], Naive], shared: bool) -> Fit:
-    """Fit the exponents of all classes jointly: one per class and feature, or one per feature."""
-    tables, _ = naive(rows.whole.tally)
-    active = active_features([table.by_class for table in tables])
-    fit = fit_problem(Polytomous(rows.matrix(naive, active, None), shared=shared), rows)
-    n_classes, n_columns = len(rows.class_counts), len(active) + rows.fit_prior
-    by_class = fit.exponents.reshape(1 if shared else n_classes, n_columns)
-    exponents = np.zeros((n_classes, len(tables)))
-    exponents[:, active] = by_class[:, : len(active)]
-    prior = np.ones(n_classes)
-    prior[:] = by_class[:, -1] if rows.fit_prior else 1.0
+    matrix = rows.matrix(naive, active, of)
+    alone, n = of is not None, len(rows.class_counts)
+    problem = Polytomous(matrix, shared=shared) if of is None else Logistic(matrix, of=of)
+    fit = fit_problem(problem, rows)
+    own = fit.exponents.reshape(1 if alone or shared else n, len(active) + rows.fit_prior)
+    exponents, prior = np.zeros((1 if alone else n, len(tables))), np.ones(1 if alone else n)
+    exponents[:, active] = own[:, : len(active)]
+    if rows.fit_prior:
+        prior[:] = own[:, -1]
+    if alone:
+        return replace(fit, exponents=exponents[0], prior=float(prior[0]))
     return replace(fit, exponents=exponents, prior=prior)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -12,14 +13,15 @@ from sklearn.utils.validation import check_is_fitted
 from weigh import engine
 from weigh.adjusted.fit import (
     ZERO_EXPONENT,
+    Fit,
+    Naive,
     Reversal,
     Training,
     against_rest,
     all_classes,
     by_feature,
     centre,
-    fit_jointly,
-    fit_logistic,
+    fit_exponents,
     scale_by_exponents,
     sum_loss,
     warn_rare,
@@ -170,16 +172,23 @@ class AdjustedNB(EvidenceClassifier):
 
     # ------------------------------------------------------------ two classes, one-vs-rest, jointly
 
-    def _learn_two(self, tally: Tally, rows: Training) -> Evidence:
-        naive = weigh_tally(tally, self.smoothing)
-        fit = fit_logistic(rows, partial(all_classes, smoothing=self.smoothing), 1)
+    @property
+    def _all_classes(self) -> Callable[[Tally], Naive]:
+        return partial(all_classes, smoothing=self.smoothing)
+
+    def _state(self, rows: Training, fit: Fit) -> None:
+        """Store what was found for all classes at once."""
         self.exponents_, self.prior_exponent_ = fit.exponents, fit.prior
         self.norm_, self.norm_path_ = fit.norm, fit.path
         self.loss_ = float(fit.loss / (rows.weight_sum * np.log(2)))
+
+    def _learn_two(self, tally: Tally, rows: Training) -> Evidence:
+        naive = weigh_tally(tally, self.smoothing)
+        self._state(rows, fit_exponents(rows, self._all_classes, of=1))
         pairs = zip(naive, self.exponents_, strict=True)
         tables = tuple(scale_by_exponents(table, np.array([a]), [1]) for table, a in pairs)
-        errors = scale_variances(naive.prior_variances, fit.prior)
-        offset = float(naive.prior_row[0]) * fit.prior
+        errors = scale_variances(naive.prior_variances, self.prior_exponent_)
+        offset = float(naive.prior_row[0]) * self.prior_exponent_
         return replace(naive, tables=tables, prior=offset, prior_variances=errors, caveat=CAVEAT)
 
     def _learn_each(self, tally: Tally, rows: Training) -> Evidence:
@@ -187,9 +196,8 @@ class AdjustedNB(EvidenceClassifier):
         fits, tables, errors, offsets = [], [], [], []
         for c, name in enumerate(naive.classes.tolist()):
             rest = partial(against_rest, of=c, smoothing=self.smoothing)
-            fits.append(
-                fit_logistic(replace(rows, about=f"{label(name)} against the rest: "), rest, c)
-            )
+            own = replace(rows, about=f"{label(name)} against the rest: ")
+            fits.append(fit_exponents(own, rest, of=c))
             parts, offset = rest(tally)
             offsets.append(float(offset[0]))
             tables.append([part.by_class[:, 0] for part in parts])
@@ -209,12 +217,8 @@ class AdjustedNB(EvidenceClassifier):
 
     def _learn_jointly(self, tally: Tally, rows: Training) -> Evidence:
         naive = weigh_tally(tally, self.smoothing)
-        fit = fit_jointly(
-            rows, partial(all_classes, smoothing=self.smoothing), self.multiclass == "shared"
-        )
-        self.exponents_, self.prior_exponent_ = fit.exponents, fit.prior
-        self.norm_, self.norm_path_ = fit.norm, fit.path
-        self.loss_ = float(fit.loss / (rows.weight_sum * np.log(2)))
+        shared = self.multiclass == "shared"
+        self._state(rows, fit_exponents(rows, self._all_classes, shared=shared))
         scaled = [
             centre(t, a, naive.classes) for t, a in zip(naive, self.exponents_.T, strict=True)
         ]
