@@ -6,11 +6,11 @@ No other package imports dataframe libraries.
     columns    one column as `Numbers` or `Codes`
     distinct   the distinct cells of a column by their bits
     kernels    the compiled loop of `distinct`
-    tables     `Table`: named columns of equal length; tables whose rows stay on a cluster
+    tables     `Table`: named columns of equal length
     reading    dataframes, arrays and lists of dicts as a `Table`
     native     rows and columns of a table, in its own library
     names      names of columns: match them with a model's, and list or correct them in errors
-    scans      tables that are read in batches
+    large      tables that are read in batches, or whose rows stay on a cluster
     sources    `weigh.scan` and `weigh.read_file`: files, lazy frames, queries, databases
     folders    many files as one table
     delimited  text files: encodings, separators, quotes, decimal marks, percent signs
@@ -25,6 +25,15 @@ from weigh.frames.columns import (
     Floats,
     Integers,
     Numbers,
+)
+from weigh.frames.large import (
+    ROWS,
+    FarTable,
+    SampleStep,
+    Scan,
+    find_far,
+    open_scan,
+    register,
 )
 from weigh.frames.names import (
     did_you_mean,
@@ -47,17 +56,8 @@ from weigh.frames.native import (
     to_arrow,
 )
 from weigh.frames.reading import as_rows, blank, read, refuse_twice, vector, wrap
-from weigh.frames.scans import ROWS, Scan, open_scan
 from weigh.frames.sources import is_of_files, read_csv, read_file, scan, with_hash, write_file
-from weigh.frames.tables import (
-    FarTable,
-    SampleStep,
-    Table,
-    find_far,
-    refuse_empty,
-    register,
-    side_by_side,
-)
+from weigh.frames.tables import Table, refuse_empty, side_by_side
 from weigh.frames.targets import (
     Sample,
     check_name,

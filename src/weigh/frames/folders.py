@@ -23,7 +23,7 @@ from weigh.frames.delimited import (
     to_utf8,
     trim,
 )
-from weigh.frames.scans import ROWS, Scan, open_scan
+from weigh.frames.large import ROWS, Scan, open_scan
 from weigh.frames.values import Declared, declared_in, stored_as_levels
 
 ENDINGS = {

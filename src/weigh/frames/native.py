@@ -12,8 +12,9 @@ import pyarrow as pa
 from weigh.frames.columns import (
     Integers,
 )
+from weigh.frames.large import find_far
 from weigh.frames.reading import is_sparse, wrap
-from weigh.frames.tables import Table, find_far
+from weigh.frames.tables import Table
 
 
 def take_rows(X: Any, places: Integers) -> Any:

@@ -18,9 +18,10 @@ from weigh.frames.columns import (
     array_is_category,
     convert,
 )
+from weigh.frames.large import find_far
 from weigh.frames.names import doubt_names
 from weigh.frames.sources import scan, scan_lazy
-from weigh.frames.tables import Table, find_far, refuse_empty
+from weigh.frames.tables import Table, refuse_empty
 from weigh.frames.values import NOT_KNOWN
 
 

@@ -19,7 +19,7 @@ from pyarrow import csv, parquet
 from weigh.errors import Extra
 from weigh.frames.delimited import Dialect, parse_options, read_delimited
 from weigh.frames.formats import read_format, unzip
-from weigh.frames.scans import ROWS, Scan, spool
+from weigh.frames.large import ROWS, Scan, spool
 from weigh.frames.values import Declared
 from weigh.writing import open_whole
 

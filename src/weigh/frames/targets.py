@@ -10,9 +10,10 @@ import numpy as np
 
 from weigh.errors import Parameter, ParameterError, warn_caller
 from weigh.frames.columns import Codes, Column, Floats, Integers, Numbers
+from weigh.frames.large import FarTable
 from weigh.frames.names import did_you_mean, doubt_names, list_names
 from weigh.frames.reading import vector
-from weigh.frames.tables import FarTable, Table, refuse_empty
+from weigh.frames.tables import Table, refuse_empty
 from weigh.frames.values import Value, key, order
 
 
