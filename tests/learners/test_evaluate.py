@@ -741,6 +741,18 @@ def test_a_wide_table_is_split_into_parts_that_each_begin_with_its_names():
     assert [number for part in parts for number in part[2:]] == numbers
 
 
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_a_long_unbroken_name_is_broken_before_its_table_is_split(width):
+    name, numbers = "".join(map(str, range(55))), ["1,234.5", "0.123", "99%"]
+    grid = Grid(("Column", "Rows", "Loss", "Share"), ((name, *numbers), ("age", *numbers)))
+    lines = View("A page", (grid,)).to_text(width).splitlines()
+    assert max(map(len, lines)) <= width
+    assert sum(line.startswith("Column") for line in lines) == 1  # one part
+    assert sum(line.split()[-3:] == numbers for line in lines) == 2
+    start, end = (next(k for k, line in enumerate(lines) if line.startswith(s)) for s in ("0", "a"))
+    assert "".join(line.split()[0] for line in lines[start:end]) == name
+
+
 @pytest.mark.parametrize("width", [60, 80, 140])
 def test_no_column_vanishes_and_no_word_breaks(width, model):
     """Every heading and every number of the page stands in its text, whatever the width."""

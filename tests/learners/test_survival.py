@@ -358,10 +358,10 @@ def test_what_is_given_for_all_columns_is_not_of_the_time():
     given = EducatedSurvival(pairs=0, special_values=[last], max_levels=2, missing="skip")
     given.fit(frame, BOTH)
     assert given.evidence_["days"].labels == time.evidence_["days"].labels
-    # codes that no row has are a table of their own, a search ends near the best scales, and rows
-    # between two bins that are merged may change sides
-    apart = np.abs(given.predict_hazard(frame) / time.predict_hazard(frame) - 1)
-    assert np.quantile(apart, 0.99) < 0.02
+    # codes that no row has are a table of their own, a search ends near the best scales, and a row
+    # or two between two bins that are merged may change sides
+    apart = np.abs(given.predict_hazard(frame) / time.predict_hazard(frame) - 1).max(axis=1)
+    assert (apart > 0.02).sum() <= 2
     assert apart.max() < 0.15
 
 
