@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from weigh.bins import Binning as Binning
     from weigh.bins import Density as Density
     from weigh.bins import read_bins as read_bins
-    from weigh.bins.discretizer import MDLDiscretizer as MDLDiscretizer
     from weigh.boosted import BoostedNB as BoostedNB
     from weigh.boosted import BoostedNBRegressor as BoostedNBRegressor
     from weigh.budget import Prices as Prices
@@ -80,8 +79,9 @@ if TYPE_CHECKING:
     from weigh.store import save as save
     from weigh.survival import EducatedSurvival as EducatedSurvival
     from weigh.survival import person_periods as person_periods
+    from weigh.transformers import MDLDiscretizer as MDLDiscretizer
+    from weigh.transformers import WeightOfEvidence as WeightOfEvidence
     from weigh.weighted import WeightedNB as WeightedNB
-    from weigh.woe import WeightOfEvidence as WeightOfEvidence
 
 __version__ = "0.1.0"
 
@@ -90,7 +90,6 @@ _HOMES = {  # every public name and its module: a new learner adds one line
     for module, names in {
         "adjusted": "AdjustedNB",
         "bins": "Binning Density read_bins",
-        "bins.discretizer": "MDLDiscretizer",
         "boosted": "BoostedNB BoostedNBRegressor",
         "budget": "price Prices simplify",
         "c44": "C44Classifier",
@@ -121,8 +120,8 @@ _HOMES = {  # every public name and its module: a new learner adds one line
         "sheet": "BalanceSheet conversion_table reasons",
         "store": "load save",
         "survival": "EducatedSurvival person_periods",
+        "transformers": "MDLDiscretizer WeightOfEvidence",
         "weighted": "WeightedNB",
-        "woe": "WeightOfEvidence",
     }.items()
     for name in names.split()
 }

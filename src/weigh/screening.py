@@ -29,7 +29,7 @@ from weigh.layout import Grid, Shown, View, count_of
 from weigh.metrics.numbers import columns_of
 from weigh.metrics.stability import compare_counts
 from weigh.sheet import find_class
-from weigh.woe import WeightOfEvidence, measure_information
+from weigh.transformers import WeightOfEvidence, measure_information
 
 LARGEST = 1e6
 """Above this variance inflation factor, a column is determined by the others."""

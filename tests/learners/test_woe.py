@@ -14,7 +14,7 @@ import weigh
 from weigh import WeightOfEvidence
 from weigh.bins import Feature
 from weigh.evidence import FeatureTable
-from weigh.woe import measure_information
+from weigh.transformers import measure_information
 
 CUTS = [2.0, 5.0]
 

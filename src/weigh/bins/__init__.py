@@ -14,7 +14,6 @@ kernels       compiled inner loops of the search
 reading       cut points and groups from the output of other libraries
 codes         numbers that look like codes, such as -9 or 999
 density       `Density`: a grid for class densities, instead of bins
-discretizer   Fayyad & Irani's cut points as a scikit-learn transformer
 """
 
 from weigh.bins.binning import Binning, close_left

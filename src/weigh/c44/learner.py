@@ -27,7 +27,7 @@ from weigh.c44.tree import (
 )
 from weigh.evidence import rows_added
 from weigh.frames import Floats, Table
-from weigh.layout import Grid, View
+from weigh.layout import Grid, Shown, View
 from weigh.parameters import is_number
 from weigh.sheet import UNSEEN, refuse_classes
 
@@ -55,8 +55,8 @@ class Step:
         return self.text
 
 
-@dataclass(frozen=True, eq=False)
-class TreePath:
+@dataclass(frozen=True, eq=False, repr=False)
+class TreePath(Shown):
     """Path of one case through a tree, from the root to its probabilities.
 
     If the case follows several branches, the steps are in depth-first order. `probabilities` is the
@@ -78,15 +78,9 @@ class TreePath:
         ]
         return {"steps": steps, "smoothing": self.smoothing, "probabilities": ends}
 
-    def to_text(self, width: int = 100) -> str:
-        """Path as plain text, at most `width` characters wide."""
-        return _path_view(self).to_text(width)
-
-    def __repr__(self) -> str:
-        return self.to_text()
-
-    def _repr_html_(self) -> str:
-        return _path_view(self).to_html()
+    def view(self) -> View:
+        """The path as a table."""
+        return _path_view(self)
 
 
 def trace(tree: Tree, table: Table) -> TreePath:

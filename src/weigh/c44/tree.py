@@ -13,13 +13,13 @@ import numpy as np
 from weigh import engine
 from weigh.bins import Cross, Feature, label, printable
 from weigh.frames import Floats, Integers, Sample, Table, build
-from weigh.layout import Grid, View
+from weigh.layout import Grid, Shown, View
 from weigh.pickling import by_fields
 from weigh.sheet import probability
 
 
-@dataclass(frozen=True, eq=False)
-class Tree:
+@dataclass(frozen=True, eq=False, repr=False)
+class Tree(Shown):
     """A probability tree: an iterable of its nodes from the root down.
 
     P(c | node) = (n_c + s)/(N + s K)
@@ -132,15 +132,9 @@ class Tree:
         """Dataframe with one row per node, in the library of the training table."""
         return build(_columns(self), self.backend)
 
-    def to_text(self, width: int = 100) -> str:
-        """Tree as indented text, at most `width` characters wide."""
-        return _tree_view(self).to_text(width)
-
-    def __repr__(self) -> str:
-        return self.to_text()
-
-    def _repr_html_(self) -> str:
-        return _tree_view(self).to_html()
+    def view(self) -> View:
+        """The tree as an indented table."""
+        return _tree_view(self)
 
 
 @dataclass(frozen=True, eq=False)

@@ -40,14 +40,6 @@ class Summary:
     blanks: Quadratic
     scales: Mapping[str, float] | None = None
 
-    @property
-    def n_numbers(self) -> int:
-        """How many numbers a file of the summary holds, with half of each symmetric Hessian."""
-        return sum(
-            own.right.size * (own.hessian.shape[1] * len(own.right) + 3) // 2
-            for own in (self.loss, self.blanks)
-        )
-
     def __add__(self, other: Summary) -> Summary:
         tally = self.tally + other.tally
         one, two = self.laid_on(tally), other.laid_on(tally)
