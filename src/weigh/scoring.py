@@ -41,7 +41,7 @@ PART = 1 << 22
 """Largest number of rows in one file of a folder."""
 
 
-FORMULA = r"^[=+\-@\t\r]"
+FORMULA = r"^[=+\-@\t\r\n]"
 """Beginnings of text that a spreadsheet would run as a formula."""
 
 
@@ -193,7 +193,7 @@ def score_table(
         weights or, for a scorecard, those that cost most points.
     spreadsheet : bool, default=False
         Whether, in a file, an apostrophe protects text that a spreadsheet would run as a formula:
-        text that begins with `=`, `+`, `-`, `@`, a tab or a carriage return.
+        text that begins with `=`, `+`, `-`, `@`, a tab or a line break.
     exposure : str or number, optional
         For a regressor with a log link: the column by which estimates are multiplied, or one number
         for all rows. Default: the column that the model was fitted with. A missing value is 1, with

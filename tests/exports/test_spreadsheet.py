@@ -10,14 +10,14 @@ import weigh
 from weigh.cli import main
 from weigh.scoring import escape_formulas
 
-TEXTS = ["=1+1", "+1", "-1", "@sum", "\t=1", "\r=1", "a=1", "'=1", "", " =1", None]
+TEXTS = ["=1+1", "+1", "-1", "@sum", "\t=1", "\r=1", "\n=1", "a=1", "'=1", "", " =1", None]
 ROWS = pa.table({"=cmd": TEXTS, "note": ["x"] * len(TEXTS), "n": [-1.5] * len(TEXTS)})
 
 
 def test_text_that_begins_as_a_formula_gets_an_apostrophe_and_nothing_else_changes():
     found = escape_formulas(ROWS).to_pydict()
     assert [*found] == ["'=cmd", "note", "n"]
-    assert found["'=cmd"] == [*(f"'{text}" for text in TEXTS[:6]), *TEXTS[6:]]
+    assert found["'=cmd"] == [*(f"'{text}" for text in TEXTS[:7]), *TEXTS[7:]]
     assert found["note"] == ["x"] * len(TEXTS)
     assert found["n"] == [-1.5] * len(TEXTS)
 

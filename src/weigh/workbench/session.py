@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
+import pyarrow as pa
+
 from weigh.editing import Editor
 from weigh.evidence import Change, Evidence, Units
 from weigh.frames import read
 from weigh.metrics.predicted import column_of
+from weigh.scoring import write_scores
 from weigh.sheet import find_class
 from weigh.store import save, version_of
 from weigh.workbench.view import Judge, Totals, show_table, show_tables
@@ -208,7 +209,7 @@ class Session:
         """Write the model and the record of its changes; the draft is then deleted."""
         self._refuse_other()
         save(self.editor.model, self.output)
-        write_text(_to_csv(self.editor.edits), self.log)
+        write_scores([_to_table(self.editor.edits)], str(self.log), spreadsheet=True)
         self.draft.unlink(missing_ok=True)
         self._written = None
         self._saved = self.n_changes
@@ -279,25 +280,12 @@ def _line(change: Change) -> dict[str, Any]:
     return {**told, "text": change.words, "difference": difference}
 
 
-def _to_csv(edits: tuple[Change, ...]) -> str:
-    """The record of changes as a table."""
-    out = io.StringIO()
-    writer = csv.writer(out)
-    writer.writerow(
-        ["when", "who", "action", "arguments", "why", "refit", "loss_before", "loss_after"]
-    )
-    writer.writerows(_cells(edits))
-    return out.getvalue()
-
-
-def _cells(edits: tuple[Change, ...]) -> Iterator[list[str]]:
-    for one in edits:
-        given = json.dumps(dict(one.arguments), ensure_ascii=False)
-        losses = f"{one.loss_before:.9g}", f"{one.loss_after:.9g}"
-        text = [one.when, one.who, one.action, given, one.why, str(one.refit).lower()]
-        yield [*map(_safe, text), *losses]
-
-
-def _safe(text: str) -> str:
-    """Text that no spreadsheet takes for a formula."""
-    return f"'{text}" if text.lstrip()[:1] in ("=", "+", "-", "@") else text
+def _to_table(edits: tuple[Change, ...]) -> pa.Table:
+    """The record of changes, a row each."""
+    kinds = dict.fromkeys(("when", "who", "action", "arguments", "why"), pa.string())
+    kinds |= {"refit": pa.bool_(), "loss_before": pa.float64(), "loss_after": pa.float64()}
+    rows = [
+        one.to_dict() | {"arguments": json.dumps(dict(one.arguments), ensure_ascii=False)}
+        for one in edits
+    ]
+    return pa.Table.from_pylist(rows, pa.schema(kinds))
