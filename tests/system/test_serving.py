@@ -23,9 +23,10 @@ from tests.serving import CASE, ask, call, save_people
 import weigh
 from weigh.exports import Formula, checks
 from weigh.formula import Scorer
+from weigh.metrics.numbers import plain
 from weigh.serving import Log, make_app, routes, rows
 from weigh.serving.contract import example_row
-from weigh.serving.served import ModelReloader, Served, known
+from weigh.serving.served import ModelReloader, Served
 
 
 def as_json(rows):
@@ -151,7 +152,7 @@ def test_a_sheet_is_the_balance_sheet_of_python(app, people):
 def test_what_cannot_be_known_is_null(tmp_path):
     model = weigh.EvidenceNB(smoothing=0).fit([{"a": "x"}, {"a": "y"}] * 3, ["no", "yes"] * 3)
     assert ask(make(tmp_path, model), "POST", "/explain", {"a": "x"}).json["interval"] is None
-    assert known({"a": [math.nan, 1.5], "b": math.inf}) == {"a": [None, 1.5], "b": None}
+    assert plain({"a": [math.nan, 1.5], "b": math.inf}) == {"a": [None, 1.5], "b": None}
 
 
 # ---------------------------------------------------------------- pages

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import math
 import os
 import stat
 import threading
@@ -21,6 +20,7 @@ from weigh.bins import finder
 from weigh.evidence import Units, evidence_of, is_sum, model_of
 from weigh.formula import Costs, Formula, Row, Scorer
 from weigh.frames import NOT_KNOWN
+from weigh.metrics.numbers import plain
 from weigh.pages.calculator_page import calculator
 from weigh.serving import contract
 from weigh.serving.contract import example_row
@@ -88,7 +88,7 @@ class Served:
     def described(self, described: dict[str, Any]) -> Served:
         """The model with its API description, examples included, and the page that shows it."""
         added = {column.name: column.neutral for column in self.scorer.formula.offsets}
-        row = known(example_row(self.model.evidence_)) | added
+        row = plain(example_row(self.model.evidence_)) | added
         name = next(iter(row))
         while name in row:
             name += "_"
@@ -100,7 +100,7 @@ class Served:
         score = json.loads(self.score(Asked((row,), single=True)))
         sheet = json.loads(self.explain(row, None, None))
         made = contract.add_examples(described, row, score, sheet, refusal)
-        return replace(self, contract=dump(known(made)), docs=_encode(contract.show(made)))
+        return replace(self, contract=dump(plain(made)), docs=_encode(contract.show(made)))
 
     @cached_property
     def headers(self) -> dict[str, str]:
@@ -200,7 +200,7 @@ class Served:
         }
         found = self.model._score_columns([*map(self._case, rows)], **given)
         columns = [values.tolist() for values in found.values()]
-        answers = [known(dict(zip(found, own, strict=True))) for own in zip(*columns, strict=True)]
+        answers = [plain(dict(zip(found, own, strict=True))) for own in zip(*columns, strict=True)]
         if formula.has_condition:
             for answer, row in zip(answers, rows, strict=True):
                 answer["estimate_of"] = formula.estimated_of(row)
@@ -239,26 +239,17 @@ class Served:
             if isinstance(case, dict):
                 added = {c.name: row[c.name] for c in self.scorer.formula.offsets if c.name in row}
                 case |= added
-            return dump(known(self.model.balance_sheet(case).to_dict()))
+            return dump(plain(self.model.balance_sheet(case).to_dict()))
         try:
             sheet = self.model.balance_sheet(case, *chosen)
         except ValueError as error:  # two classes that cannot be compared
             raise RefusalError(str(error), "pos_label" if against is None else "against") from None
-        return dump(known(sheet.to_dict()))
+        return dump(plain(sheet.to_dict()))
 
 
 def dump(data: Any) -> bytes:
     """JSON in ASCII, in which any text can be written."""
     return json.dumps(data, allow_nan=False, separators=(",", ":")).encode("ascii")
-
-
-def known(data: Any) -> Any:
-    """Plain data with None for NaN and infinity, such as an unknown standard error."""
-    if isinstance(data, dict):
-        return {key: known(value) for key, value in data.items()}
-    if isinstance(data, list):
-        return [*map(known, data)]
-    return None if isinstance(data, float) and not math.isfinite(data) else data
 
 
 def _or(value: float | None, otherwise: float) -> float:
