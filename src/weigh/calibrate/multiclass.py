@@ -18,6 +18,7 @@ from weigh.evidence import (
     FeatureTable,
     Method,
     Recalibration,
+    scale_variances,
     squeeze,
 )
 from weigh.frames import Floats, Integers, Table
@@ -80,7 +81,7 @@ class Scaling:
             evidence,
             prior=squeeze(self._centre(prior, centred)),
             tables=tuple(self._scale(table, centred) for table in evidence),
-            prior_variances=_scale_variances(evidence.prior_variances, self.slopes),
+            prior_variances=scale_variances(evidence.prior_variances, self.slopes),
             attenuation=rule,
         )
 
@@ -88,17 +89,13 @@ class Scaling:
         return replace(
             table,
             by_class=self._centre(table.by_class * self.slopes, centred),
-            variances=_scale_variances(table.variances, self.slopes),
+            variances=scale_variances(table.variances, self.slopes),
             known_errors=None if table.known_errors is None else table.known_errors * self.slopes,
         )
 
     def _centre(self, weights: Floats, centred: bool) -> Floats:
         """Subtract the mean over classes, which has no effect on a softmax."""
         return weights - weights.mean(axis=-1, keepdims=True) if centred else weights
-
-
-def _scale_variances(variances: Floats | None, slopes: Floats) -> Floats | None:
-    return None if variances is None else variances * slopes**2
 
 
 def fit_temperature(held: HoldOutTotals) -> Scaling:

@@ -148,8 +148,8 @@ def scale_table(table: FeatureTable, factors: Floats, note: str = "") -> Feature
     return replace(table, by_class=table.by_class * factors, variances=variances, note=note)
 
 
-def scale_variances(variances: Floats | None, factor: float) -> Floats | None:
-    """Variances after multiplication by a factor; the factor's own error is ignored."""
+def scale_variances(variances: Floats | None, factor: float | Floats) -> Floats | None:
+    """Variances after multiplication by a factor, or one per class; its own error is ignored."""
     return None if variances is None else variances * factor**2
 
 
