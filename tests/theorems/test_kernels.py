@@ -11,6 +11,7 @@ from hypothesis.extra.numpy import arrays
 
 from weigh import few as few_rows
 from weigh import kernels
+from weigh.bins import kernels as cutting
 
 few = settings(max_examples=50, deadline=None)
 finite = st.floats(-50, 50)
@@ -181,7 +182,7 @@ def test_count_equal_sums_the_weights_of_equal_values_by_class(rows):
     weights = np.broadcast_to(weight, len(values))
     for labels in (classes, np.zeros(1, np.int64)):
         distinct, out = np.empty(len(values)), np.zeros((len(values), 3))
-        found = kernels.count_equal(values, order, labels, weight, distinct, out)
+        found = cutting.count_equal(values, order, labels, weight, distinct, out)
         expected = np.unique(values[weights > 0])
         assert distinct[:found].tolist() == expected.tolist()
         own = np.broadcast_to(labels, len(values))
@@ -208,7 +209,7 @@ def literal_runs(values, classes, weights):
 def test_group_runs_joins_neighbours_that_hold_one_class_alone(rows):
     values, order, classes, weight = rows
     ends, out = np.empty((len(values), 2)), np.zeros((len(values), 3))
-    found = kernels.group_runs(values, order, classes, weight, ends, out)
+    found = cutting.group_runs(values, order, classes, weight, ends, out)
     expected = literal_runs(values, classes, np.broadcast_to(weight, len(values)))
     assert ends[:found].tolist() == [[first, last] for first, last, _, _ in expected]
     counts = np.reshape([counts for _, _, counts, _ in expected], (found, 3))
@@ -244,14 +245,14 @@ def test_best_split_is_the_smallest_cut_of_least_entropy(segment, looked_up):
         for g in range(start + 1, stop)
     ]
     smallest = next((g for g, s in enumerate(sums, start + 1) if s <= min(sums) + 1e-9), -1)
-    assert kernels.best_split(cumulative, start, stop, 1e-12, table) == smallest
+    assert cutting.best_split(cumulative, start, stop, 1e-12, table) == smallest
 
 
 def test_best_split_takes_the_first_cut_within_the_tolerance():
     cumulative = np.array([[0, 0], [4, 1], [4, 5], [8, 5], [8, 9.5]])
     nothing = np.empty(0)
-    assert kernels.best_split(cumulative, 0, 4, 1e-12, nothing) == 3
-    assert kernels.best_split(cumulative, 0, 4, 1.0, nothing) == 1
+    assert cutting.best_split(cumulative, 0, 4, 1e-12, nothing) == 3
+    assert cutting.best_split(cumulative, 0, 4, 1.0, nothing) == 1
 
 
 def test_one_against_the_rest_keeps_its_ratios_far_below_zero():

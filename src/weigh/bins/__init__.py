@@ -10,7 +10,7 @@ crosses       two features joined into one, whose levels are pairs of levels
 cuts          cut points of numbers: Fayyad & Irani (1993), quantiles, given points
 binning       `Binning`: constraints on levels, and the levels of largest IV that satisfy them
 optimal       optimal grouping of neighbouring values by exact dynamic programming
-kernels       compiled inner loops of the search
+kernels       compiled loops over the values of a column
 reading       cut points and groups from the output of other libraries
 codes         numbers that look like codes, such as -9 or 999
 density       `Density`: a grid for class densities, instead of bins

@@ -180,7 +180,7 @@ def count_values(
     values: Floats, labels: Integers, weight: Floats | None, n_classes: int
 ) -> tuple[Floats, Floats]:
     """Rows by distinct value and class, in ascending order, and the distinct values."""
-    from weigh import kernels
+    from weigh.bins import kernels
 
     column = Ordered.of(values, weight)
     n = len(column.order)

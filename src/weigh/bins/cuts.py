@@ -63,7 +63,7 @@ class Condensed:
         cls, values: Floats, weight: Floats | None, labels: Integers | None = None, n: int = 1
     ) -> Condensed:
         """Condense a column: few whole numbers become one weighted entry by number and class."""
-        from weigh import kernels
+        from weigh.bins import kernels
 
         own = np.zeros(1, dtype=np.int8) if labels is None else labels
         low, high = find_ends(values)
@@ -128,7 +128,7 @@ def fine_cuts(values: Floats, weight: Floats | None, most: int) -> tuple[float, 
 
 def _sum_equal(values: Floats, weight: Floats | None) -> tuple[Floats, Floats]:
     """The distinct numbers of a column, in order, and the weight of each."""
-    from weigh import kernels
+    from weigh.bins import kernels
 
     few = Condensed.of(values, weight)
     column = Ordered.of(few.values, few.weight)
@@ -150,7 +150,7 @@ def fill_places(weights: Floats, most: int, even: bool = False) -> list[int]:
 
     If `even`, no interval between frequent values has much more than 1/most of the weight.
     """
-    from weigh import kernels
+    from weigh.bins import kernels
 
     n, total = len(weights), weights.sum()
     if n <= most:
@@ -196,7 +196,7 @@ def mdl_cuts(
     with N rows (or their weight) and k, k1, k2 classes present. Of equally good splits the one at
     the smallest value is used.
     """
-    from weigh import kernels
+    from weigh.bins import kernels
 
     few = Condensed.of(values, weight, labels, n_classes)
     column = Ordered.of(few.values, few.weight)
@@ -220,7 +220,7 @@ def _whole_table(cumulative: Floats) -> Floats:
 
 
 def _split(cumulative: Floats, table: Floats) -> list[int]:
-    from weigh import kernels
+    from weigh.bins import kernels
 
     found, segments = [], [(0, len(cumulative) - 1)]
     while segments:

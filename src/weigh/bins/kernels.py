@@ -1,10 +1,136 @@
-"""Compiled inner loops of optimal binning: values of intervals, and the best chain of intervals."""
+"""Compiled loops over the values of a column: cut points, and the best chain of intervals."""
 
 from typing import Any
 
 import numpy as np
 
 from weigh.kernels import compiled
+
+
+@compiled
+def count_whole(values: Any, low: float, labels: Any, out: Any) -> bool:
+    """Count whole numbers from `low` on by class; False at the first that is not whole.
+
+    Missing numbers are left out. A single label is that of all rows.
+    """
+    step = 1 if labels.shape[0] == values.shape[0] else 0
+    for i in range(values.shape[0]):
+        value = values[i]
+        if value == value:
+            at = int(value - low)
+            if at != value - low:
+                return False
+            out[at, labels[i * step]] += 1.0
+    return True
+
+
+@compiled
+def count_equal(values: Any, order: Any, labels: Any, weight: Any, distinct: Any, out: Any) -> int:
+    """Sum weights by distinct value and class, in order; return the number of distinct values.
+
+    A single label or weight is that of all rows. Rows of weight 0 are ignored, here and in
+    `group_runs`.
+    """
+    step = 1 if weight.shape[0] == values.shape[0] else 0
+    of_label = 1 if labels.shape[0] == values.shape[0] else 0
+    last = -1
+    for i in order:
+        if weight[i * step] == 0:
+            continue
+        if last < 0 or values[i] != distinct[last]:
+            last += 1
+            distinct[last] = values[i]
+        out[last, labels[i * of_label]] += weight[i * step]
+    return last + 1
+
+
+@compiled
+def fill_bins(rest: Any, own: Any, n_bins: int) -> Any:
+    """Mark the values after which to cut: `own` values get their own bin, the rest equal weights.
+
+    A bin ends where the cumulative rest reaches the next multiple of 1/n_bins of its total. An
+    excess of one bin is thus made up by the next, and there are at most n_bins bins. Whole weights
+    are compared exactly.
+    """
+    cuts = np.zeros(rest.shape[0] - 1, dtype=np.bool_)
+    filled, total, done = 0.0, rest.sum(), 0.0
+    for i in range(rest.shape[0] - 1):
+        filled += rest[i]
+        if own[i] or own[i + 1] or filled * n_bins >= total * (done + 1.0):
+            cuts[i] = True
+            if total > 0.0:
+                done = np.floor(filled * n_bins / total)
+    return cuts
+
+
+@compiled
+def group_runs(values: Any, order: Any, labels: Any, weight: Any, ends: Any, out: Any) -> int:
+    """Class weights of runs of values between which a cut may be best; return their number.
+
+    Neighbouring values whose rows are all of the same class form one run, because no cut inside it
+    can be the best (Fayyad & Irani 1992). ends[r] holds the first and last value of run r.
+    """
+    step = 1 if weight.shape[0] == values.shape[0] else 0
+    last, pure_before, pure = -1, -1, -1  # the only class of a value; -1: none or several
+    for i in order:
+        if weight[i * step] == 0:
+            continue
+        label: Any = np.int64(labels[i])
+        if last < 0 or values[i] != ends[last, 1]:
+            if last > 0 and pure >= 0 and pure == pure_before:
+                ends[last - 1, 1] = ends[last, 1]
+                out[last - 1] += out[last]
+                out[last] = 0.0
+            else:
+                last += 1
+                pure_before = pure
+            ends[last, 0] = ends[last, 1] = values[i]
+            pure = label
+        elif pure != label:
+            pure = -1
+        out[last, label] += weight[i * step]
+    if last > 0 and pure >= 0 and pure == pure_before:
+        ends[last - 1, 1] = ends[last, 1]
+        out[last - 1] += out[last]
+        last -= 1
+    return last + 1
+
+
+@compiled
+def _n_log_n(n: float, table: Any) -> float:
+    """Return n log2 n, from the table if it is long enough (for whole weights)."""
+    if n < table.shape[0]:
+        return table[int(n)]  # type: ignore[no-any-return]
+    return n * np.log2(n) if n > 0 else 0.0
+
+
+@compiled
+def best_split(cumulative: Any, start: int, stop: int, equally_good: float, table: Any) -> int:
+    """Best cut of runs [start, stop) by class entropy, the first of equally good ones; -1 if none.
+
+    `cumulative[r]` holds the class weights of all runs before r. The cut at r puts runs [start, r)
+    on the left. `table[n]` is n log2 n for whole weights; it is empty for fractional weights.
+    """
+    if stop - start < 2:
+        return -1
+    n_classes = cumulative.shape[1]
+    entropies = np.empty(stop - start - 1)
+    whole = 0.0
+    for r in range(start + 1, stop):
+        left, right, inner = 0.0, 0.0, 0.0
+        for k in range(n_classes):
+            below = cumulative[r, k] - cumulative[start, k]
+            above = cumulative[stop, k] - cumulative[r, k]
+            left += below
+            right += above
+            inner += _n_log_n(below, table) + _n_log_n(above, table)
+        whole = left + right
+        entropies[r - start - 1] = _n_log_n(left, table) + _n_log_n(right, table) - inner
+    limit = entropies.min() + equally_good * whole * max(np.log2(whole), 1.0)
+    for r in range(entropies.shape[0]):
+        if entropies[r] <= limit:
+            return start + 1 + r
+    return -1
 
 
 @compiled
