@@ -27,7 +27,7 @@ from weigh import tally
 from weigh.cli import main
 from weigh.datasets import titanic
 from weigh.engine import surveys
-from weigh.frames import folders, read, scans, sources
+from weigh.frames import folders, large, read, sources
 from weigh.sketches import Frequent, codes, column, numbers
 from weigh.sketches.column import Survey
 from weigh.tally import Rows
@@ -76,7 +76,7 @@ PEOPLE = make_people()
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (scans, folders, sources):
+    for module in (large, folders, sources):
         monkeypatch.setattr(module, "ROWS", 200)
 
 
@@ -677,8 +677,8 @@ def test_the_command_line_fits_and_scores_a_glob(tmp_path: Path) -> None:
 
 
 def test_a_batch_is_as_large_as_stated() -> None:
-    assert scans.ROWS == 200  # as these tests set it: the smallest that shows seams
-    assert titanic().num_rows > scans.ROWS
+    assert large.ROWS == 200  # as these tests set it: the smallest that shows seams
+    assert titanic().num_rows > large.ROWS
 
 
 @pytest.mark.system

@@ -16,7 +16,7 @@ from scipy.stats import binom, multivariate_hypergeom
 import weigh
 from weigh.cli import main
 from weigh.errors import ParameterError
-from weigh.frames import folders, read, scans, sources
+from weigh.frames import folders, large, read, sources
 from weigh.metrics import population_stability_index
 from weigh.monitoring.checks import LEVELS, Check, compare_samples, compare_unseen, judge
 from weigh.monitoring.series import _draw
@@ -336,7 +336,7 @@ def test_every_class_of_many_is_checked():
 
 
 def test_a_scan_gives_what_a_table_gives(tmp_path, monkeypatch):
-    for module in (folders, scans, sources):
+    for module in (folders, large, sources):
         monkeypatch.setattr(module, "ROWS", 70)
     model, (X, y) = fit(500), draw(np.random.default_rng(1), 300, shift=0.3)
     table = X.append_column("y", pa.array(y))
