@@ -131,9 +131,9 @@ def _choices(ask: Ask, inputs: Sequence[Input]) -> list[Any]:
     if ask.feature.is_numeric:
         return [at, [*ask.places]]
     choices = [*map(key, inputs[at].choices)]
-    held = [test for test in ask.feature.conditions if test.place in ask.places]
-    found = [choices.index(key(test.value)) for test in held if test.holds == "equal"]
-    return [at, found + [len(choices) for test in held if test.holds == "any"]]  # `other` is last
+    equal = {key(t.value): t.place for t in ask.feature.conditions if t.holds == "equal"}
+    places = [equal.get(choice, ask.feature.rest) for choice in (*choices, None)]
+    return [at, [i for i, place in enumerate(places) if place in ask.places]]  # another is last
 
 
 def _part(part: Feature, inputs: Sequence[Input], labels: Labels) -> dict[str, Any]:
