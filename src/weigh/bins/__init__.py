@@ -39,7 +39,7 @@ from weigh.bins.labels import (
     spell_number,
     to_right_closed,
 )
-from weigh.bins.levels import Feature, Placed
+from weigh.bins.levels import Feature, Placed, takes_truth
 from weigh.bins.reading import read_bins
 from weigh.bins.uniting import list_others, sort_values
 

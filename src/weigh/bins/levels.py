@@ -39,6 +39,11 @@ FEW_CUTS = 10
 """Minimum number of cut points to infer a column's range; with fewer, most rows may lie outside."""
 
 
+def takes_truth(cuts: Sequence[float]) -> bool:
+    """Whether booleans may stand for the numbers of a column: it is cut between 0 and 1 only."""
+    return all(0 <= cut < 1 for cut in cuts)
+
+
 @dataclass(frozen=True)
 class Placed:
     """Codes of rows, and the index of the level of each code (the number of levels: no level)."""
@@ -138,7 +143,7 @@ class Feature(NamedLevels):
         except ParameterError as error:
             raise ValueError(str(error).replace("".join(map(str, OR_CATEGORIES)), "")) from None
         truth = column.truth if isinstance(column, Numbers) else None
-        if truth is not None and not all(0 <= cut < 1 for cut in self.cuts or ()):
+        if truth is not None and not takes_truth(self.cuts or ()):
             raise ValueError(f"column {self.name!r} is numeric but holds {truth}; give numbers")
         return column
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import isinf
 from typing import Any
 
-from weigh.bins import Feature, Kind, printable
+from weigh.bins import Feature, Kind, printable, takes_truth
 from weigh.evidence.exposure import OffsetColumn
 from weigh.formula import Formula, Input, Term
 
@@ -220,8 +220,10 @@ def _column(column: Feature) -> tuple[Any, ...]:
 
 
 def _types(column: Input) -> str:
-    """The types that a column takes; numbers to be cut take booleans too, and none is any."""
-    return "nb" if column.is_numeric else "".join(sorted(map(_letter, column.kinds)))
+    """The types that a column takes: of numbers cut between 0 and 1 also booleans; none is any."""
+    if column.is_numeric:
+        return "nb" if takes_truth(column.cuts) else "n"
+    return "".join(sorted(map(_letter, column.kinds)))
 
 
 def _letter(kind: Kind) -> str:

@@ -132,8 +132,9 @@ def _choices(ask: Ask, inputs: Sequence[Input]) -> list[Any]:
         return [at, [*ask.places]]
     choices = [*map(key, inputs[at].choices)]
     equal = {key(t.value): t.place for t in ask.feature.conditions if t.holds == "equal"}
-    places = [equal.get(choice, ask.feature.rest) for choice in (*choices, None)]
-    return [at, [i for i, place in enumerate(places) if place in ask.places]]  # another is last
+    rest = ask.feature.rest
+    places = [*(equal.get(choice, rest) for choice in choices), rest]  # of another
+    return [at, [i for i, place in enumerate(places) if place in ask.places]]
 
 
 def _part(part: Feature, inputs: Sequence[Input], labels: Labels) -> dict[str, Any]:
