@@ -64,24 +64,36 @@ def add_up(sheet):
 # ---------------------------------------------------------------- the ranking
 
 
-def literal_evidence(left, right, slope, curvature):
-    """The rise of the log marginal likelihood, cell by cell, of two columns of 3 levels.
+def cells_alone(left, right, slope, curvature):
+    """Sums of slopes and curvatures by cell of two columns of 3 levels.
 
     What the best weights of each column alone would take of the slopes is taken out: by weighted
     least squares, row by row.
     """
     hot = np.column_stack([np.eye(3)[left], np.eye(3)[right]])
     alone = np.linalg.pinv(hot.T @ (curvature[:, None] * hot)) @ (hot.T @ slope)
-    slope = slope - curvature * (hot @ alone)
+    slope, cells = slope - curvature * (hot @ alone), 3 * left + right
+    return np.array([np.bincount(cells, own, 9) for own in (slope, curvature)])
+
+
+def literal_evidence(cells):
+    """The rise of the log marginal likelihood, cell by cell."""
     tried, free = [], 2 * 2 / (3 * 3)
     for t in VARIANCES:
         nats = 0.0
-        for cell in {*zip(left, right, strict=True)}:
-            rows = (left == cell[0]) & (right == cell[1])
-            G, V = slope[rows].sum(), curvature[rows].sum()
+        for G, V in cells.T:
             nats += 0.5 * (G**2 / (V + 1 / t) - free * np.log(1 + t * V))
         tried.append(nats)
     return max(tried)
+
+
+def literal_saving(mine, other):
+    """What small weights of some rows save in the loss of others, cell by cell."""
+    saved = 0.0
+    for (g, v), (G, V) in zip(mine.T, other.T, strict=True):
+        w = g / (v + 1 / min(VARIANCES))
+        saved += w * G - 0.5 * w**2 * V
+    return saved
 
 
 @pytest.mark.parametrize("room", [1 << 22, 1])
@@ -107,15 +119,21 @@ def test_pairs_are_ranked_by_evidence_of_each_half_and_of_all_rows(room, seed, n
     assert passes == (1 if room > 1 else 3)
     assert {*found} == {*combinations(range(4), 2)}
     for (i, j), nats in found.items():
-        for own, some in zip(nats, (half == 0, half == 1, half < 2), strict=True):
-            literal = sum(
-                literal_evidence(codes[some, i], codes[some, j], s[some], c[some])
-                for s, c in zip(moments.slope.T, moments.curvature.T, strict=True)
+        literal = np.zeros(5)
+        for s, c in zip(moments.slope.T, moments.curvature.T, strict=True):
+            one, other, both = (
+                cells_alone(codes[some, i], codes[some, j], s[some], c[some])
+                for some in (half == 0, half == 1, half < 2)
             )
-            assert own == pytest.approx(literal, rel=1e-6, abs=1e-6)  # slopes are taken out in turn
+            literal[:3] += [literal_evidence(own) for own in (one, other, both)]
+            literal[3:] += literal_saving(one, other), literal_saving(other, one)
+        assert nats == pytest.approx(literal, rel=1e-6, abs=1e-6)  # slopes are taken out in turn
     for group, order in enumerate(ranked):
-        nats = [found[tuple(p.source.features[0] for p in own.parts)][group] for own in order]
-        assert [own.nats for own in order] == nats == sorted(nats, reverse=True)
+        own = [found[tuple(p.source.features[0] for p in pair.parts)] for pair in order]
+        nats = [pair.nats for pair in order]
+        assert nats == [each[group] for each in own] == sorted(nats, reverse=True)
+        if group < 2:
+            assert [pair.saved for pair in order] == [each[3 + group] for each in own]
 
 
 def test_segments_count_for_less_by_what_they_owe_to_the_labels_that_cut_them():
@@ -351,29 +369,35 @@ def test_at_most_so_many_pairs_earn_their_place_and_the_largest_first():
     assert first in found.find_earning(3)
 
 
-def rank_by(nats):
-    """Candidates of given evidence, the best first."""
-    found = [SimpleNamespace(names=frozenset({i}), nats=own) for i, own in enumerate(nats)]
+def rank_by(nats, saved):
+    """Candidates, the best first, with what they save in the other half of the rows."""
+    found = [
+        SimpleNamespace(names=frozenset({i}), nats=own, saved=more)
+        for i, (own, more) in enumerate(zip(nats, saved, strict=True))
+    ]
     return sorted(found, key=lambda own: -own.nats)
 
 
 @pytest.mark.parametrize(("shared", "low", "high"), [(0.0, 0.0, 0.1), (0.7, 0.9, 1.0)])
 def test_halves_agree_by_what_pairs_are_and_seldom_by_noise(shared, low, high):
+    """A pair saves what the slopes of both halves, in one cell, have in common."""
     rng = np.random.default_rng(0)
     told = []
     for _ in range(200):
         real = shared * rng.normal(size=300)
-        halves = [rank_by(0.2 + real + rng.normal(size=300)) for _ in range(2)]
+        one, other = (real + rng.normal(size=300) for _ in range(2))
+        halves = [rank_by(own**2, one * other) for own in (one, other)]
         told.append(_agree(halves, [], certain=False))
     assert low <= np.mean(told) <= high
 
 
 def test_halves_are_not_asked_about_pairs_of_sure_evidence_or_about_few():
-    half = rank_by(np.linspace(5, -1, 200))
+    strong = np.linspace(5, -1, 200)
+    half = rank_by(strong, strong > 1)
     assert _agree([half, half], [], certain=False)
     assert not _agree([half, half], half[:170], certain=False)  # thirty are left
     assert _agree([half, half], half[:170], certain=True)
-    assert not _agree([half, half], half[:150], certain=False)  # and fifty of no evidence
+    assert not _agree([half, half], half[:150], certain=False)  # and fifty that save nothing
 
 
 def test_auto_does_not_depend_on_the_order_of_rows_or_columns():

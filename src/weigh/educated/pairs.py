@@ -8,8 +8,15 @@ marginal likelihood would rise by about
 with G the sum of the slopes of the rows in a cell and V the sum of their curvatures. The tables of
 the two columns are shrunk, so some slope remains along each column alone; it is removed from G
 first. Columns are cut into a few levels, in several ways. One pass over the rows gives the test of
-all pairs for one way; very many pairs take a few passes. Rows are summed in two halves, so that the
-pairs that one half ranks first can be tested on the other half.
+all pairs for one way; very many pairs take a few passes.
+
+Rows are summed in two halves. With weights w = g/(v + 1/t) from the sums g and v of one half, the
+loss of the other half, whose sums are G and V, falls by about
+
+    sum over cells  w G - 1/2 w^2 V
+
+The least t is used for this: many weak pairs have too little evidence each, but the slopes of both
+halves then agree.
 """
 
 from __future__ import annotations
@@ -95,7 +102,10 @@ class CellSums(Pile):
 def evidence_of_pairs(
     parts: Sequence[Part], rows: Coded, view: View, salts: tuple[int, ...]
 ) -> dict[tuple[int, int], Floats]:
-    """The rise of the log marginal likelihood by each pair: of each half, and of all rows."""
+    """The rise of the log marginal likelihood by each pair: of each half, and of all rows.
+
+    Two more numbers are what the weights of each half save in the other half, in nats.
+    """
     design = Design(tuple(part.source for part in parts))
     found: dict[tuple[int, int], Floats] = {}
     for later in _share(design, view.target.n_totals):
@@ -119,7 +129,7 @@ def _share(design: Design, n_totals: int) -> Iterator[tuple[int, ...]]:
 def _weigh_strip(tables: Tables, b: int, sums: Floats) -> Floats:
     """The evidence of the pairs of part b with each part before it, from slopes and curvatures.
 
-    Axes: total; each half, then all rows; part before b.
+    Axes: total; each half, all rows, then what each half saves in the other; part before b.
     """
     strip = tables.strip(b)
     n, m = strip.height - 1, strip.widths - 1  # levels of the part, and of each before it
@@ -135,7 +145,10 @@ def _weigh_strip(tables: Tables, b: int, sums: Floats) -> Floats:
         gain = (slope**2 / (curvature + 1 / t)).sum(axis=(-2, -1))
         cost = np.log1p(t * curvature).sum(axis=(-2, -1))
         tried.append(0.5 * (gain - free * cost))
-    return np.asarray(np.max(tried, axis=0))
+    weights = slope[:, :HALVES] / (curvature[:, :HALVES] + 1 / VARIANCES[0])
+    G, V = slope[:, HALVES - 1 :: -1], curvature[:, HALVES - 1 :: -1]
+    saved = (weights * G - 0.5 * weights**2 * V).sum(axis=(-2, -1))
+    return np.concatenate([np.max(tried, axis=0), saved], axis=1)
 
 
 def _take_out(slope: Floats, curvature: Floats) -> Floats:
@@ -165,6 +178,7 @@ class Candidate:
 
     nats: float
     parts: tuple[Part, Part]
+    saved: float = float("nan")  # by weights of the half that ranks it, in the other half, in nats
 
     @property
     def names(self) -> frozenset[str]:
@@ -189,19 +203,18 @@ def rank_pairs(
     pairs = [*found_by[0]]
     nats = np.array([[nats_of[pair] for pair in pairs] for nats_of in found_by])
     names = [sorted(every[0][j].feature.name for j in pair) for pair in pairs]
-    ranked = []
+    ranked: list[list[Candidate]] = []
     for group in range(HALVES + 1):
         scores = _score(nats, len(ways.plain), group)
         best = scores.argmax(axis=0)
         order = sorted(range(len(pairs)), key=lambda k: (-scores[best[k], k], names[k]))
         at = [*range(len(ways.plain)), len(ways.plain) + group]
-        found = ((k, every[at[best[k]]]) for k in order)
-        ranked.append(
-            [
-                Candidate(float(scores[best[k], k]), (parts[pairs[k][0]], parts[pairs[k][1]]))
-                for k, parts in found
-            ]
-        )
+        ranked.append([])
+        for k in order:
+            way = at[best[k]]
+            parts = (every[way][pairs[k][0]], every[way][pairs[k][1]])
+            saved = nats[way, k, HALVES + 1 + group] if group < HALVES else np.nan
+            ranked[-1].append(Candidate(float(scores[best[k], k]), parts, float(saved)))
     return ranked
 
 

@@ -13,8 +13,9 @@ evidence. And where the tables alone leave rows nearly certain, all slopes are c
 test has no power. So the first pairs of the ranking are also fitted if pairs that rank first in one
 half of the rows do well in the other half. They must pass step 4 as well. Because they were chosen
 among many, the rows that chose them would overrate them: each half of the rows ranks the pairs, and
-the other half measures the gain. Where rows are nearly certain, pairs must also remove a quarter of
-the remaining loss, and more than one nat in all.
+the other half must gain. No sampling error is asked for there: half of the rows choose worse than
+all, so the gain of many weak pairs is understated. Where rows are nearly certain, pairs must also
+remove a quarter of the remaining loss, and more than one nat in all.
 
 A second round ranks the other pairs by what the first fit with pairs leaves, and adds them by the
 same steps. It must be better than the first.
@@ -26,7 +27,8 @@ gains one nat more than the fit of the steps above, each with the pairs of one h
 other half. Where that fit has pairs, which are fewer and have passed their own test, the gain must
 also exceed its sampling error.
 
-If the user asks for a number of pairs, the threshold of step 2 is not used.
+If the user asks for a number of pairs, the threshold of step 2 is not used, and the gain in the
+other half must exceed its sampling error, too.
 """
 
 from __future__ import annotations
@@ -34,6 +36,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from math import log
 
 import numpy as np
@@ -170,8 +173,10 @@ class PairTest:
         kept = [*range(len(found.task.pairs))] if asked else found.find_earning(CANDIDATES)
         if not asked and saved <= self._least(len(kept)):
             return None
-        if halves and not self._save([fit_like(found, task, own) for own in halves]) > 0:
-            return None
+        if halves:
+            saved, error = self._compare([fit_like(found, task, own) for own in halves])
+            if saved <= (SURE * error if asked else 0.0):
+                return None
         return found.keep(kept)
 
     def accept_together(
@@ -225,23 +230,19 @@ class PairTest:
 def _agree(halves: list[list[Candidate]], sure: list[Candidate], certain: bool) -> bool:
     """Whether pairs that one half of the rows ranks first do well in the other half.
 
-    Their mean evidence there must be above that of all pairs, and their sum above zero. Pairs that
-    have enough evidence alone are left out. If there are no more than `CANDIDATES` pairs, all rank
-    first, so nothing can be compared: the answer is whether rows are nearly certain.
+    Tables with weights of one half must lower the loss of the other half, by more than noise would.
+    Pairs that have enough evidence alone are left out. If there are no more than `CANDIDATES`
+    pairs, none is chosen, so this says nothing: the answer is whether rows are nearly certain.
     """
     known = {own.names for own in sure}
     ranked = [[own for own in half if own.names not in known] for half in halves]
     if len(ranked[0]) <= CANDIDATES:
         return certain
-    z, total = 0.0, 0.0
-    for one, other in (ranked, ranked[::-1]):
-        nats = {own.names: own.nats for own in other}
-        every = np.array([*nats.values()])
-        first = np.array([nats[own.names] for own in one[:CANDIDATES]])
-        error = max(float(every.std()), 1e-300) / np.sqrt(CANDIDATES)
-        z += float(first.mean() - every.mean()) / error / np.sqrt(HALVES)
-        total += float(first.sum())
-    return z > SURE and (certain or total > 0)
+    saved = dict.fromkeys((own.names for own in chain(*ranked)), 0.0)
+    for own in chain(*(half[:CANDIDATES] for half in ranked)):
+        saved[own.names] += own.saved  # a pair that both halves rank first says the same twice
+    each = np.array([*saved.values()])
+    return bool(each.sum() > SURE * np.sqrt((each**2).sum()))
 
 
 def _may_pay(task: Task) -> bool:
