@@ -267,25 +267,35 @@ def stands_alone(evidence: Evidence) -> bool:
     return evidence.estimates or evidence.units.are_points
 
 
+def bar_scale(evidence: Evidence) -> float:
+    """The weight of a bar of full length: the largest, and that of the prior if it is one."""
+    parts = [table.by_class for table in evidence]
+    parts += [] if stands_alone(evidence) else [evidence.prior_row]
+    largest = max((float(np.abs(part).max(initial=0.0)) for part in parts), default=0.0)
+    return max(words_of(evidence).smallest, largest) or 1.0
+
+
+def rank_tables(evidence: Evidence) -> list[FeatureTable]:
+    """The tables, the most important first."""
+    return sorted(evidence.tables, key=lambda table: -table.importance)
+
+
+def tell_more(n: int) -> str:
+    """Text on the number of tables not shown; empty if all are shown."""
+    return f"... and {n} more table{'s' * (n > 1)}, of less importance" if n > 0 else ""
+
+
 def _lines(evidence: Evidence, max_rows: int | None) -> list[tuple[str, ...]]:
-    prior = evidence.prior_row[:MOST_CLASSES]
-    strongest = max((float(np.abs(t.by_class).max(initial=0)) for t in evidence), default=1.0)
-    words, alone = words_of(evidence), stands_alone(evidence)
-    start = 0.0 if alone else float(np.abs(prior).max())
-    scale = max(strongest, start, words.smallest) or 1.0
+    prior, words, scale = evidence.prior_row[:MOST_CLASSES], words_of(evidence), bar_scale(evidence)
     one = len(prior) == 1
     empty = ("",) * (5 if one else 4)
-    bar = (_bar(0.0 if alone else prior[0], scale),) if one else ()
+    bar = (_bar(0.0 if stands_alone(evidence) else prior[0], scale),) if one else ()
     lines = [(name_start(evidence), "", *map(words.prior, prior), *empty, *bar)]
-    ranked = sorted(range(len(evidence)), key=lambda j: -evidence.tables[j].importance)
-    most = sorted(ranked if max_rows is None else ranked[:MOST_FEATURES])
-    shown = [evidence.tables[j] for j in most]  # in their original order
-    for table in shown:
-        lines += _feature_lines(table, scale, max_rows, words)
-    if len(evidence) > len(shown):
-        left = len(evidence) - len(shown)
-        lines.append((f"... and {left} more table{'s' * (left > 1)}, of less importance",))
-    return lines
+    most = {*map(id, rank_tables(evidence)[: None if max_rows is None else MOST_FEATURES])}
+    for table in evidence:  # in their original order
+        lines += _feature_lines(table, scale, max_rows, words) if id(table) in most else []
+    left = tell_more(len(evidence) - len(most))
+    return [*lines, (left,)] if left else lines
 
 
 def _feature_lines(

@@ -12,12 +12,15 @@ from weigh.bins import label
 from weigh.bins.labels import EXACT
 from weigh.evidence.show import (
     MOST_CLASSES,
+    bar_scale,
     edited,
     name_start,
     others,
+    rank_tables,
     rule,
     stands_alone,
     tell_left_out,
+    tell_more,
     title,
     words_alone,
     worth,
@@ -44,7 +47,7 @@ def to_view(evidence: Evidence) -> View:
     """All tables with their levels, the most important first; folded if there are many levels."""
     ranked = rank_tables(evidence)
     folded = sum(len(table.levels) for table in ranked) > SHORT
-    scale, words = _scale(evidence), words_of(evidence)
+    scale, words = bar_scale(evidence), words_of(evidence)
     told: list[str | Bar] = [*map(words.prior, evidence.prior_row[:MOST_CLASSES])]
     if len(told) == 1:
         told.append(Bar(0.0 if stands_alone(evidence) else float(evidence.prior_row[0]) / scale))
@@ -55,7 +58,7 @@ def to_view(evidence: Evidence) -> View:
     ]
     left = len(ranked) - len(grids)
     notes = [rule(evidence), worth(evidence), edited(evidence), *others(evidence)]
-    notes.append(_left(left))
+    notes.append(tell_more(left))
     return View(title(evidence), (prior, *grids), notes=tuple(filter(None, notes)))
 
 
@@ -76,18 +79,9 @@ def summarise_model(name: str, evidence: Evidence, facts: Sequence[tuple[str, st
     head = ("Table", "Importance", "", "Levels")
     lead = tuple(f"{what}: {value}" for what, value in (*_facts(evidence), *facts))
     left = len(ranked) - len(rows)
-    notes = [_left(left)]
+    notes = [tell_more(left)]
     notes.append(f"Importance is {words_of(evidence).importance_is}.")
     return View(name, (Grid(head, tuple(rows)),), lead, tuple(filter(None, notes)))
-
-
-def _left(n: int) -> str:
-    return f"... and {n} more table{'s' * (n > 1)}, of less importance" if n > 0 else ""
-
-
-def rank_tables(evidence: Evidence) -> list[FeatureTable]:
-    """The tables, the most important first."""
-    return sorted(evidence.tables, key=lambda table: -table.importance)
 
 
 def tell_classes(evidence: Evidence) -> str:
@@ -104,13 +98,6 @@ def _facts(evidence: Evidence) -> list[tuple[str, str]]:
     rows = f"{evidence.class_counts.sum():,.0f}"
     head = "Rows and periods" if evidence.form == "hazard" else "Rows"
     return [(head, rows), ("Tables", tables)]
-
-
-def _scale(evidence: Evidence) -> float:
-    parts = [table.by_class for table in evidence]
-    parts += [] if stands_alone(evidence) else [evidence.prior_row]
-    largest = max((float(np.abs(part).max(initial=0)) for part in parts), default=0.0)
-    return max(words_of(evidence).smallest, largest) or 1.0
 
 
 def _heads(evidence: Evidence) -> tuple[str, ...]:

@@ -39,9 +39,9 @@ from weigh.pages.summary import (
     caveats,
     key_measures,
     lead,
+    list_tables,
     name_evaluation,
     name_table,
-    rank_tables,
     reversals,
 )
 from weigh.pages.weights import weight_cards
@@ -250,7 +250,7 @@ def _page(subject: Subject, judged: _Judged, title: str | None) -> str:
     told = own | {
         "heading": heading,
         "look": subject.look,
-        "ranked": rank_tables(subject),
+        "ranked": list_tables(subject),
         "caveats": caveats(subject),
         "cards": weight_cards(subject) if subject.card is None else "",
         "printed": _print_tables(subject, judged.printed),

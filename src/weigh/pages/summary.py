@@ -11,6 +11,7 @@ from weigh.bins import WORDS, Cross, Feature
 from weigh.evaluation import Evaluation, ManyMeasures, Measures
 from weigh.evaluation.show import bounded, number
 from weigh.evidence import Evidence, FeatureTable, find_reversed
+from weigh.evidence.show import rank_tables
 from weigh.evidence.units import Words, words_of
 from weigh.frames import canonical
 from weigh.layout import count_of, shorten
@@ -102,10 +103,10 @@ def _percent(share: float) -> str:
     return "-" if share != share else f"{share:.1%}"
 
 
-def rank_tables(subject: Subject) -> dict[str, Any]:
+def list_tables(subject: Subject) -> dict[str, Any]:
     """The most important tables, with their importance and their levels of extreme weight."""
     words = words_of(subject.evidence)
-    tables = sorted(subject.evidence.tables, key=lambda table: -table.importance)
+    tables = rank_tables(subject.evidence)
     most = max((table.importance for table in tables), default=0.0) or 1.0
     total = sum(table.importance for table in tables) or 1.0
     rest = tables[MOST:]

@@ -14,7 +14,7 @@ import numpy as np
 
 from weigh.bins import Feature
 from weigh.evidence import FeatureTable, hundredths
-from weigh.evidence.show import stands_alone
+from weigh.evidence.show import bar_scale, rank_tables
 from weigh.evidence.units import Words, words_of
 from weigh.frames import Floats
 from weigh.layout import render
@@ -154,13 +154,8 @@ class Layout:
     def read(cls, subject: Subject) -> Layout:
         """The layout of a page; the largest weight sets the scale of the bars."""
         evidence = subject.evidence
-        known = [float(np.abs(table.by_class).max(initial=0.0)) for table in evidence]
-        alone = stands_alone(evidence)
-        start = 0.0 if alone else float(np.abs(evidence.prior_row).max())
-        words = words_of(evidence)
-        scale = max(*known, start, words.smallest) or 1.0
         of = 0 if evidence.estimates else subject.of
-        return cls(subject.classes, of, scale, words)
+        return cls(subject.classes, of, bar_scale(evidence), words_of(evidence))
 
     @property
     def heads(self) -> list[str]:
@@ -178,7 +173,7 @@ class Layout:
 def weight_cards(subject: Subject) -> Any:
     """Every table, the most important first."""
     layout, prior = Layout.read(subject), subject.evidence.prior_row
-    tables = sorted(subject.evidence.tables, key=lambda table: -table.importance)
+    tables = rank_tables(subject.evidence)
     return render(
         "weights.html",
         heads=layout.heads,

@@ -16,6 +16,7 @@ from weigh.editing.rows import ClassRows
 from weigh.evaluation import split_rows
 from weigh.evaluation.numbers import find_bands
 from weigh.evidence import Evidence, FeatureTable
+from weigh.evidence.show import rank_tables
 from weigh.frames import Floats, Integers, Sample
 from weigh.metrics import Scored, auc, reliability_table
 from weigh.pages.model import read_subject, spell_levels
@@ -28,7 +29,6 @@ FRAME = {"left": LEFT, "right": WIDTH - EDGE, "top": EDGE, "bottom": HEIGHT - BO
 
 def show_tables(evidence: Evidence) -> list[dict[str, Any]]:
     """Every table by name, the most important first."""
-    ordered = sorted(evidence, key=lambda table: -table.importance)
     return [
         {
             "name": table.name,
@@ -36,7 +36,7 @@ def show_tables(evidence: Evidence) -> list[dict[str, Any]]:
             "importance": table.importance,
             "pair": not isinstance(table.feature, Feature),
         }
-        for table in ordered
+        for table in rank_tables(evidence)
     ]
 
 
