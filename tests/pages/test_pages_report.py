@@ -735,3 +735,15 @@ def test_every_loss_on_the_page_is_in_bits(people):
         assert f"added loss {table.added_loss / np.log(2):.4f}" in page
     assert "bits a row" in page
     assert "nats" not in page
+
+
+@pytest.mark.parametrize(("n", "folded"), [(13, 0), (14, 2), (28, 16)])
+def test_tables_beyond_the_most_important_twelve_are_folded(n, folded):
+    rng = np.random.default_rng(0)
+    X = pa.table({f"x{k}": rng.integers(0, 3, 60).astype(str) for k in range(n)})
+    y = rng.integers(0, 2, 60)
+    page = weigh.report(weigh.EvidenceNB().fit(X, y), X, y, examples=0)
+    first, fold, rest = page.partition(f"<h3>{folded} tables of less importance</h3>")
+    assert bool(fold) == bool(folded)
+    assert first.count("<article") == n - folded
+    assert rest.count("<article") == folded

@@ -4,6 +4,7 @@ import json
 import math
 import re
 from collections import Counter
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -20,6 +21,7 @@ from scipy.special import ndtri, polygamma
 from weigh import BalanceSheet, BoostedNB, EvidenceNB, conversion_table
 from weigh.datasets import titanic
 from weigh.sheet import sides_of
+from weigh.sheet.estimate import EstimateSheet, Push
 
 LIGHT = settings(max_examples=40, deadline=None, database=None)
 CLOSE = {"rel": 1e-12, "abs": 1e-12}
@@ -742,3 +744,18 @@ def test_a_number_far_beyond_the_cut_points_is_noted():
     assert model.balance_sheet({"age": 900}).far == ("age = 900",)
     assert model.balance_sheet({"age": 900, "code": -200}).far == ("age = 900", "code = -200")
     assert "age = 900" in str(model.balance_sheet({"age": 900}))
+
+
+@pytest.mark.parametrize("link", ["identity", "log", "curve"])
+def test_items_that_are_printed_as_no_change_of_an_estimate_share_a_line(link):
+    weights = [2.0, -0.5, 0.002, -0.0015, 0.001, 0.0]
+    read = math.exp if link == "log" else float
+    pushes = tuple(Push(f"x{k}", w, read(w)) for k, w in enumerate(weights))
+    sheet = EstimateSheet(10.0, pushes, 11.5, (5.0, 20.0), link=link)
+    kept = [push.text for push in sheet.shown]
+    assert kept == ["x0", "x1", "x5", "3 more items, together"]  # x5 is not known, say
+    assert sum(push.weight for push in sheet.shown) == pytest.approx(sum(weights))
+    assert sheet.shown[-1].change == pytest.approx(read(0.0015))
+    assert "3 more items, together" in str(sheet)
+    one = replace(sheet, pushes=pushes[:3])
+    assert one.shown == one.pushes

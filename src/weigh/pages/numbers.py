@@ -19,7 +19,7 @@ from weigh.frames import Floats, number_sample, read, row_weights
 from weigh.layout import count_of, percent
 from weigh.metrics.numbers import Bounded
 from weigh.pages.model import Subject, name_ends
-from weigh.pages.quality import Figures, Plane
+from weigh.pages.quality import Figures, Plane, round_up
 from weigh.sheet import EstimateSheet
 
 BINS = 20
@@ -130,7 +130,7 @@ def _draw_errors(found: NumberEvaluation, errors: Floats, weight: Floats) -> Any
     low, high = round_ends(ends)
     edges = np.linspace(low, high, BINS + 1)
     share = np.histogram(errors, edges, weights=weight)[0] / weight.sum()
-    top = float(np.ceil(20 * max(share.max(), 0.05)) / 20)
+    top = round_up(float(share.max()))
     plane = Plane("observed less estimate", "share of rows", top, 0.0, (low, high))
     zero = plane.path(np.zeros(2), np.array([0.0, top]), "chance")
     corners = np.concatenate([[low], np.repeat(edges, 2)[1:-1], [high]])
@@ -206,7 +206,7 @@ def _case(title: str, sheet: EstimateSheet, error: float) -> dict[str, Any]:
 
 
 def _side(sheet: EstimateSheet, title: str, sign: int, digits: int) -> dict[str, Any]:
-    pushes = [push for push in sheet.pushes if sign * push.weight > 0]
+    pushes = [push for push in sheet.shown if sign * push.weight > 0]
 
     def told(weight: float) -> str:
         if sheet.link == "log":

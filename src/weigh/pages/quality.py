@@ -78,6 +78,16 @@ class Plane:
         )
 
 
+def round_up(share: float) -> float:
+    """The end of an axis of shares, whose quarters are round numbers, too.
+
+    >>> round_up(0.31), round_up(0.07)
+    (0.4, 0.08)
+    """
+    step = 0.2 if share > 0.2 else 0.04
+    return round(step * max(float(np.ceil(share / step - 1e-9)), 1.0), 2)
+
+
 def _tick(value: float) -> str:
     """A number beside an axis."""
     return f"{value:,.0f}" if 1000 <= abs(value) < 1e6 else f"{value:.4g}"
@@ -163,7 +173,7 @@ def draw_predictions(rows: Scored, of: str, name: str) -> Any:
     parts = [np.histogram(rows.p[at], edges, weights=rows.weights[at])[0]
              for at in (rows.positive, ~rows.positive)]  # fmt: skip
     shares = [part / part.sum() for part in parts]
-    top = np.ceil(10 * max(float(part.max()) for part in shares)) / 10
+    top = round_up(max(float(part.max()) for part in shares))
     plane = Plane("predicted probability", "share of the class", top)
     means = [float(np.average(rows.p[at], weights=rows.weights[at]))
              for at in (rows.positive, ~rows.positive)]  # fmt: skip

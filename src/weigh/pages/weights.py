@@ -130,6 +130,9 @@ MOST = 200
 FEW = 8
 """Maximum number of levels on a card; more bins than these are drawn as steps."""
 
+OPEN = 12
+"""Number of cards above the fold, as many as the summary ranks."""
+
 PRINTED = 24
 """Number of cards that are printed: enough for twenty features and a few pairs."""
 
@@ -181,6 +184,7 @@ def weight_cards(subject: Subject) -> Any:
         size={"width": 2 * HALF, "half": HALF},
         name=layout.words.start,
         prior=[layout.words.prior(float(p)) for p in _own(layout, prior)],
+        open=OPEN,
         printed=PRINTED,
         cards=[_card(layout, table, f"s{k}") for k, table in enumerate(tables)],
     )

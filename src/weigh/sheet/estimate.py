@@ -61,7 +61,7 @@ class EstimateSheet(Shown):
 
     def view(self) -> View:
         """The sheet as data for text and pages."""
-        weights = [push.change if self.link == "curve" else push.weight for push in self.pushes]
+        weights = [push.change if self.link == "curve" else push.weight for push in self.shown]
         most = max(map(abs, weights), default=0.0) or 1.0
         bars: list[str | Bar] = ["", *(Bar(weight / most) for weight in weights)]
         rows = zip_longest(self._rows(), bars, fillvalue="")
@@ -74,6 +74,19 @@ class EstimateSheet(Shown):
         return NOTES[self.link]
 
     @property
+    def shown(self) -> tuple[Push, ...]:
+        """The pushes; if several are printed as no change, these are one, but for weights of 0."""
+        log = self.link == "log"
+        nothing = self._moved(Push("", 0.0, float(log)))[1:]
+        small = [p for p in self.pushes if p.weight and self._moved(p)[1:] == nothing]
+        if len(small) < 2:
+            return self.pushes
+        weight = sum(push.weight for push in small)
+        change = float(np.exp(weight)) if log else sum(push.change for push in small)
+        rest = tuple(push for push in self.pushes if push not in small)
+        return (*rest, Push(f"{len(small)} more items, together", weight, change))
+
+    @property
     def _head(self) -> tuple[str, ...]:
         change = "Factor" if self.link == "log" else "Change"
         return ("", change, "Weight") if self.link == "curve" else ("", change)
@@ -81,7 +94,7 @@ class EstimateSheet(Shown):
     def _rows(self) -> list[tuple[str, ...]]:
         low, high = map(self._limit, self.interval)
         rows: list[tuple[str, ...]] = [("Start: nothing known", self._per_unit(self.start))]
-        rows += map(self._moved, self.pushes)
+        rows += map(self._moved, self.shown)
         if self.rate is not None:
             rows.append((self._said + self.condition, self._per_unit(self.rate)))
             rows += map(self._moved, self.offsets)
