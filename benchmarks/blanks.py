@@ -14,7 +14,7 @@ import argparse
 import pickle
 import sys
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -25,7 +25,7 @@ import weigh
 from benchmarks.quality import calibration_slope, hold_to_one_thread
 from benchmarks.sets import FOLDS, Problem, prepare
 from weigh.educated.blanks import shift
-from weigh.evidence import Evidence
+from weigh.evidence import Evidence, keep_to_complete_rows
 from weigh.frames import read
 
 Floats: TypeAlias = np.ndarray[Any, Any]
@@ -56,12 +56,17 @@ class BlankedRows:
         wrong = np.where(self.y == 1, -self.totals, self.totals)
         return float(np.logaddexp(0, wrong).mean() / np.log(2))
 
-    def above(self, other: BlankedRows) -> bool:
-        """Whether the loss is higher than another's by more than two standard errors over rows."""
+    def excess(self, other: BlankedRows) -> tuple[float, float]:
+        """By how many bits the loss is higher than another's, and the standard error over rows."""
         sign = np.where(self.y == 1, -1.0, 1.0)
         more = np.logaddexp(0, sign * self.totals) - np.logaddexp(0, sign * other.totals)
-        by_row = np.bincount(self.rows, more) / np.bincount(self.rows)
-        return bool(by_row.mean() > 2 * by_row.std() / np.sqrt(len(by_row)))
+        by_row = np.bincount(self.rows, more / np.log(2)) / np.bincount(self.rows)
+        return float(by_row.mean()), float(by_row.std() / np.sqrt(len(by_row)))
+
+    def above(self, other: BlankedRows) -> bool:
+        """Whether the loss is higher than another's by more than two standard errors over rows."""
+        more, error = self.excess(other)
+        return more > 2 * error
 
     @property
     def ratio(self) -> float:
@@ -85,8 +90,8 @@ class Result:
 
 
 def with_mean_zero(evidence: Evidence) -> Evidence:
-    """Shift the tables to mean zero and drop the factor; totals of complete rows stay."""
-    plain = replace(evidence, attenuation=None)
+    """Shift the tables to mean zero, without factor and margins; totals of complete rows stay."""
+    plain = keep_to_complete_rows(evidence)
     return shift(plain, np.array([table.share @ table.by_class for table in evidence]))
 
 
@@ -158,6 +163,18 @@ def losses(results: list[Result]) -> str:
     return table(head, rows)
 
 
+def above_naive(results: list[Result]) -> str:
+    """Where the loss is above that of naive: by how much, and with which standard error."""
+    rows = [
+        [f"{result.name} at {rate:.0%}", f"{more:+.4f}", f"{error:.4f}"]
+        for result in results
+        for rate, told in result.told.items()
+        for more, error in [told["after"].excess(told["naive"])]
+        if more > 0
+    ]
+    return table(["set", "after - naive", "standard error"], rows) if rows else "Nowhere."
+
+
 def calibration(results: list[Result], what: str) -> str:
     """The ratio or the slope, before and after."""
     head = ["set", *(f"{r:.0%}: {who}" for r in RATES for who in ("before", "after"))]
@@ -207,13 +224,18 @@ at random, and are then predicted:
 - **before**: by `EducatedNB` with tables of mean zero, whose prior is the mean total. Blank answers
   weigh nothing.
 - **after**: by `EducatedNB` as it is. The totals of complete rows are the same. The tables are
-  shifted so that an answer that is not known weighs zero, and the weights of incomplete rows are
-  multiplied by a factor ([how](educated.md#answers-that-are-not-known)).
+  shifted so that an answer that is not known weighs zero, the known answer of a pair speaks for
+  the other, and the weights of incomplete rows are multiplied by a factor
+  ([how](educated.md#answers-that-are-not-known)).
 - **naive**: by `RecalibratedClassifier(EvidenceNB(missing="skip"))`.
 
 ## Loss in bits
 
 {losses}
+
+Where the loss is above that of naive, in bits, with the standard error of the difference over rows:
+
+{above}
 
 ## Mean prediction over the truth
 
@@ -243,6 +265,7 @@ def write_page(results: list[Result]) -> str:
     return TEXT.format(
         n=len(results),
         losses=losses(results),
+        above=above_naive(results),
         ratio=calibration(results, "ratio"),
         slope=calibration(results, "slope"),
         empty=nothing_known(results),

@@ -137,7 +137,7 @@ def _recalibrated(method):
 
 
 class Incomplete:
-    """EducatedNB that keeps the factor of incomplete rows, whatever it gains."""
+    """EducatedNB that keeps the factor of incomplete rows and margins, whatever they gain."""
 
     def __init__(self, **parameters):
         self.parameters = parameters
@@ -147,9 +147,12 @@ class Incomplete:
         return self
 
     def fit(self, X, y):
-        with patch("weigh.educated.attenuation.LEAST_GAIN", -np.inf):
+        home = "weigh.educated.attenuation"
+        with patch(f"{home}.LEAST_GAIN", -np.inf), patch(f"{home}.SPOKEN_GAIN", -np.inf):
             model = weigh.EducatedNB(**self.parameters).fit(X, y)
         assert model.evidence_.attenuation.form == "known"
+        pairs = [t for t in model.evidence_ if len(t.feature.parts) > 1]
+        assert all(np.ptp(np.vstack(t.margins)) > 0 for t in pairs)
         return model
 
 

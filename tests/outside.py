@@ -54,6 +54,15 @@ def find_place(feature, row):
     return feature["pairs"].index(pair) if pair in feature["pairs"] else None
 
 
+def find_margin(feature, row):
+    """The weights of a cross of which a row has one level only, if it has such weights."""
+    pair = [find_own(part, row) for part in feature.get("parts", [])]
+    known = [side for side, place in enumerate(pair) if place is not None]
+    if "margins" not in feature or len(known) != 1:
+        return None
+    return feature["margins"][known[0]][pair[known[0]]]
+
+
 def has_answer(feature, row):
     """Whether a row tells anything of a feature, for the exponent."""
     return not any(
@@ -68,8 +77,9 @@ def add_weights(evidence, row):
     sums = [0.0] * n_totals
     for feature in evidence["features"]:
         place = find_place(feature, row)
-        if place is not None:
-            sums = [t + w for t, w in zip(sums, feature["weights"][place], strict=True)]
+        own = find_margin(feature, row) if place is None else feature["weights"][place]
+        if own is not None:
+            sums = [t + w for t, w in zip(sums, own, strict=True)]
     rule, prior = evidence.get("attenuation"), evidence["prior"]
     if rule is None:
         return [p + t for p, t in zip(prior, sums, strict=True)]

@@ -17,7 +17,7 @@ import pytest
 from benchmarks import cluster
 from pyarrow import parquet
 from sklearn.base import clone
-from tests.exported import LEARNERS, MANY, fitted
+from tests.exported import LEARNERS, MANY, Incomplete, fitted
 from tests.exports.test_exports_sql import CASES, assert_cases, assert_sql, cased_model
 
 import weigh
@@ -432,6 +432,10 @@ MODELS = [
         2,
     ),
     (weigh.AdjustedNB(norm=None, multiclass="ovr"), 3),
+    (
+        Incomplete(categorical_features=["a", "text", "flag", "many"], pairs=[("text", "flag")]),
+        2,
+    ),
     (weigh.PerplexedNB(attenuation=2.0, missing="skip"), 2),
     (weigh.PerplexedNB(attenuation=2.0, missing="skip", form="geometric"), 3),
     (weigh.RecalibratedClassifier(weigh.EvidenceNB(), method="spline"), 2),
@@ -442,7 +446,8 @@ MODELS = [
 @pytest.mark.parametrize(("model", "n_classes"), MODELS)
 def test_scores_in_sql_are_those_in_python(spark, model, n_classes):
     table = make(n_classes=n_classes).drop(columns="w")
-    rows = visit(model.fit(table, "y"), table.drop(columns="y"))
+    model = model.fit(table, "y")
+    rows = visit(model, table.drop(columns="y"))
     scored = weigh.score_table(model, send(spark, rows))
     plan = scored._jdf.queryExecution().toString()
     assert not any(word in plan for word in PYTHON)

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from scipy import sparse
+from tests import exported
 from tests.model_files import SCHEMA, read_model
 from tests.outside import find_level, score
 
@@ -323,6 +324,63 @@ def test_the_file_alone_is_enough_to_score(folder, sample):
     assert np.allclose(found, model.predict_proba(cases), rtol=1e-12, atol=1e-12)
 
 
+def with_margins():
+    """A model whose pairs have margins, and rows of which some answers are not known."""
+    model = exported.fitted("incomplete")
+    _, python = exported.visited(model, not_known=True)
+    cases = [{k: v for k, v in row.items() if v is not weigh.NOT_KNOWN} for row in python.rows]
+    return model, cases
+
+
+def test_the_file_alone_is_enough_to_score_rows_of_which_answers_are_not_known(tmp_path):
+    model, cases = with_margins()
+    data = strict(save(model, tmp_path / "m.json"))
+    found = [score(data, row) for row in cases]
+    assert np.allclose(found, model.predict_proba(cases), rtol=1e-12, atol=1e-12)
+    same_bits(weigh.load(tmp_path / "m.json"), model, cases)
+    for feature in data["evidence"]["features"]:
+        feature.pop("margins", None)
+    assert not np.allclose([score(data, row) for row in cases], found, atol=1e-3)
+
+
+def test_only_a_file_with_margins_has_version_2_which_earlier_releases_refuse(tmp_path):
+    model, _ = with_margins()
+    assert strict(save(model, tmp_path / "m.json"))["version"] == 2
+    card = weigh.Scorecard(model).evidence
+    assert card.attenuation is None
+    assert all(table.margins is None for table in card)
+    assert strict(save(exported.fitted("educated"), tmp_path / "n.json"))["version"] == 1
+
+
+def spoil(data, how):
+    """Margins that no fit gives."""
+    own = data["evidence"]
+    pair = next(feature for feature in own["features"] if "margins" in feature)
+    if how == "no factor":
+        del own["attenuation"]
+    elif how == "a share":
+        name = next(name for name, share in own["attenuation"]["shares"].items() if share)
+        own["attenuation"]["shares"] |= {
+            name: 0.0,
+            pair["name"]: own["attenuation"]["shares"][name],
+        }
+    elif how == "a column":
+        own["features"][0]["margins"] = pair.pop("margins")
+    elif how == "too few":
+        pair["margins"][0].pop()
+    else:
+        pair["margins"].pop()
+
+
+@pytest.mark.parametrize("how", ["no factor", "a share", "a column", "too few", "one side"])
+def test_margins_that_no_fit_gives_are_refused(tmp_path, how):
+    data = strict(save(with_margins()[0], tmp_path / "m.json"))
+    spoil(data, how)
+    data.pop("checksum")
+    (tmp_path / "m.json").write_text(json.dumps(data))
+    assert "margins" in refuses(tmp_path / "m.json")
+
+
 def branching(tmp_path):
     """A model of three questions, each asked only after the one before, and its file."""
     rows = [{"a": "y", "b": 1, "c": "u"}, {"a": "y", "b": 2, "c": None}, {"a": "n", "b": None}]
@@ -433,7 +491,7 @@ def test_foreign_bytes_are_refused(tmp_path, data):
     refuses(tmp_path / "foreign.bin")
 
 
-@pytest.mark.parametrize("version", [2, 0, "1", None, [1]])
+@pytest.mark.parametrize("version", [3, 0, "1", None, [1]])
 def test_another_version_is_refused_and_named(saved, version):
     path, data = saved
     path.write_text(json.dumps(data | {"version": version}))
@@ -687,6 +745,7 @@ def test_the_schema_is_one_and_describes_every_field():
         few_have = {
             "attenuation",
             "recalibration",
+            "margins",
             "covariance",
             "scales_estimated",
             "other",

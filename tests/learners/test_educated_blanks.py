@@ -2,6 +2,8 @@
 
 import copy
 import pickle
+from dataclasses import replace
+from functools import cache
 from itertools import product
 from math import comb
 
@@ -21,7 +23,7 @@ from weigh import NOT_KNOWN, EducatedNB
 from weigh.educated.attenuation import WIDE
 from weigh.educated.blanks import LOOSE, Masks, base_totals, zero_not_known
 from weigh.engine import Block, CodedRows
-from weigh.evidence import weigh_tally
+from weigh.evidence import flip, weigh_tally
 from weigh.frames import label_sample, read
 
 LIGHT = settings(max_examples=5, deadline=None)
@@ -158,9 +160,12 @@ def test_not_known_weighs_what_loses_least_over_all_ways_to_blank_a_row(
 # ---------------------------------------------------------------- the factor of incomplete rows
 
 
-def literal_factored_loss(changes, evidence, X, y):
-    """The loss of all rows blanked in all ways, at changed u and ln(1 + k), by hand."""
-    (*u, log), n = changes, X.shape[1]
+def literal_factored_loss(changes, evidence, X, y, told=()):
+    """The loss of all rows blanked in all ways, at changed u, c and ln(1 + k), by hand.
+
+    `told` has, for each c, a known column, its partner that is blank, and an amount for each row.
+    """
+    u, spoken, log, n = *np.split(changes[:-1], [len(evidence)]), changes[-1], X.shape[1]
     C = evidence.contributions(read(X))[:, :, 0] - u
     v = np.array([t.share @ t.centred[:, 0] ** 2 for t in evidence])
     shares = dict.fromkeys(X.columns, 0.0)
@@ -172,10 +177,24 @@ def literal_factored_loss(changes, evidence, X, y):
         blank = {name for name, gone in zip(X.columns, mask, strict=True) if gone}
         known = [not blank & {p.name for p in t.feature.parts} for t in evidence]
         e = (1 + np.expm1(log) * sum(shares[name] for name in blank)) ** -0.5
-        totals = evidence.prior + e * C[:, known].sum(axis=1)
+        heard = [(own not in blank and other in blank) * amount for own, other, amount in told]
+        heard = np.reshape(heard, (len(told), len(y)))
+        totals = evidence.prior + e * (C[:, known].sum(axis=1) + spoken @ heard)
         losses = np.logaddexp(0, np.where(y == 1, -totals, totals))
         total += losses.sum() / ((n + 1) * comb(n, sum(mask)))
-    return total + 0.5 * (np.square(u) / (LOOSE**2 * v)).sum() + 0.5 * (log / WIDE) ** 2
+    pull = (np.square(u) / (LOOSE**2 * v)).sum() + (np.append(spoken, log) ** 2).sum() / WIDE**2
+    return total + 0.5 * pull
+
+
+def loss_in_all_ways(evidence, X, y):
+    """The loss of all rows blanked in all ways, by the totals of the evidence."""
+    total, n = 0.0, X.shape[1]
+    for mask in product((False, True), repeat=n):
+        blanked = weigh.blank(X, np.tile(mask, (len(X), 1)))
+        totals = evidence.total(blanked)[:, 0]
+        losses = np.logaddexp(0, np.where(y == 1, -totals, totals))
+        total += losses.sum() / ((n + 1) * comb(n, sum(mask)))
+    return total
 
 
 @pytest.mark.parametrize("pairs", [0, 2])
@@ -186,6 +205,7 @@ def test_the_factor_of_incomplete_rows_loses_least_over_all_ways_to_blank_a_row(
     monkeypatch.setattr("weigh.educated.attenuation.LEAST_GAIN", np.inf)
     before = EducatedNB(**asked).fit(X, y).evidence_
     monkeypatch.setattr("weigh.educated.attenuation.LEAST_GAIN", -np.inf)
+    monkeypatch.setattr("weigh.educated.attenuation.SPOKEN_GAIN", np.inf)
     after = EducatedNB(**asked).fit(X, y).evidence_
     rule = after.attenuation
     moved = [(b.by_class - a.by_class)[0, 0] for a, b in zip(after, before, strict=True)]
@@ -201,6 +221,217 @@ def test_the_factor_of_incomplete_rows_loses_least_over_all_ways_to_blank_a_row(
     found = literal_factored_loss([*moved, np.log1p(rule.k)], before, X, y)
     assert found == pytest.approx(best.fun, abs=1e-4)
     assert rule.k == pytest.approx(np.expm1(best.x[-1]), rel=0.01)
+
+
+# ---------------------------------------------------------------- what partners say
+
+
+def find_told(evidence, X):
+    """What each known answer of a pair says of its partner: the mean weight over rows like it."""
+    C, found = pd.DataFrame(evidence.contributions(read(X))[:, :, 0], columns=evidence.names), []
+    for table in evidence:
+        parts = table.feature.parts
+        for own, other in [parts, parts[::-1]][: 2 * (len(parts) - 1)]:
+            placed = own.read(read(X))
+            levels = pd.Series(placed.levels[placed.codes])
+            worth = C[other.name].groupby(levels).transform("mean") - C[other.name].mean()
+            found.append((own.name, other.name, worth.to_numpy()))
+    return found
+
+
+def test_what_the_known_answer_of_a_pair_says_loses_least_and_complete_rows_stay(monkeypatch):
+    X, y = draw_frame(4, 150)
+    X = X.fillna(0.0).assign(again=X["x"] + X["z"].fillna(0.0))
+    asked = {"bins": 4, "pairs": [("x", "again"), ("c", "d")]}
+    monkeypatch.setattr("weigh.educated.attenuation.LEAST_GAIN", np.inf)
+    before = EducatedNB(**asked).fit(X, y).evidence_
+    monkeypatch.setattr("weigh.educated.attenuation.LEAST_GAIN", -np.inf)
+    monkeypatch.setattr("weigh.educated.attenuation.SPOKEN_GAIN", np.inf)
+    alone = EducatedNB(**asked).fit(X, y).evidence_
+    monkeypatch.setattr("weigh.educated.attenuation.SPOKEN_GAIN", -np.inf)
+    after = EducatedNB(**asked).fit(X, y).evidence_
+    np.testing.assert_allclose(after.total(X), before.total(X), atol=1e-9)
+    told, n = find_told(before, X), len(before)
+    assert len(told) == 4
+    best = minimize(
+        lambda changes: literal_factored_loss(changes, before, X, y, told),
+        np.zeros(n + 5),
+        constraints={"type": "eq", "fun": lambda changes: changes[:n].sum()},
+        options={"maxiter": 500, "ftol": 1e-13},
+        method="SLSQP",
+    )
+    variances = [t.share @ t.centred[:, 0] ** 2 for t in before]
+    pull = (best.x[:n] ** 2 / variances).sum() + (best.x[n:] ** 2).sum() / WIDE**2
+    assert loss_in_all_ways(after, X, y) == pytest.approx(best.fun - 0.5 * pull, abs=1e-2)
+    assert loss_in_all_ways(after, X, y) < loss_in_all_ways(alone, X, y) - 0.1
+    assert after.attenuation.k == pytest.approx(np.expm1(best.x[-1]), rel=0.02)
+
+
+def draw_partners(n_rows, seed):
+    """Two answers that are nearly the same, and three others."""
+    rng = np.random.default_rng(seed)
+    a = rng.integers(0, 4, n_rows)
+    b = np.where(rng.random(n_rows) < 0.8, a, rng.integers(0, 4, n_rows))
+    others = rng.integers(0, 2, (n_rows, 3))
+    total = 1.2 * (a - 1.5) + 1.2 * (b - 1.5) - 2.0 * (a == b) + (2 * others - 1).sum(axis=1)
+    X = pd.DataFrame(np.column_stack([a, b, others]), columns=[*"abcde"]).astype(str)
+    return X, (rng.random(n_rows) < expit(total)).astype(int)
+
+
+@cache
+def fitted_partners():
+    return EducatedNB(pairs=[("a", "b")]).fit(*draw_partners(3000, 0))
+
+
+def without_margins(evidence):
+    return replace(evidence, tables=tuple(replace(t, margins=None) for t in evidence))
+
+
+def test_a_known_answer_of_a_pair_speaks_for_its_partner(monkeypatch):
+    (X, y), (new, truth), model = draw_partners(3000, 0), draw_partners(4000, 1), fitted_partners()
+    monkeypatch.setattr("weigh.educated.attenuation.SPOKEN_GAIN", np.inf)
+    silent = EducatedNB(pairs=[("a", "b")]).fit(X, y)
+    np.testing.assert_allclose(model.decision_function(new), silent.decision_function(new))
+    where, sign = np.tile(new.columns == "b", (len(new), 1)), 2 * truth - 1
+    after, before = (
+        np.logaddexp(0, -sign * m.decision_function(weigh.blank(new, where))).mean()
+        for m in (model, silent)
+    )
+    assert after < 0.98 * before
+    for one, other in zip(model.evidence_, silent.evidence_, strict=True):
+        np.testing.assert_allclose(one.centred, other.centred, atol=1e-8)
+
+
+def test_margins_count_where_one_answer_of_the_pair_is_not_known_and_nowhere_else():
+    model, (X, _) = fitted_partners(), draw_partners(200, 2)
+    evidence, rule = model.evidence_, model.evidence_.attenuation
+    (of_a, of_b), parts = evidence["a & b"].margins, evidence["a & b"].feature.parts
+    where = np.random.default_rng(3).random(X.shape) < 0.4
+    blanked = weigh.blank(X, where)
+    for row, gone, total in zip(
+        X.to_dict("records"), where, model.decision_function(blanked), strict=True
+    ):
+        known = {
+            name: row[name] for name, hidden in zip(X.columns, gone, strict=True) if not hidden
+        }
+        weights = [
+            evidence[name].weights[evidence[name].levels.index(known[name])] for name in known
+        ]
+        if {"a", "b"} <= {*known}:
+            pair = known["a"], known["b"]
+            weights.append(evidence["a & b"].weights[evidence["a & b"].levels.index(pair)])
+        elif "a" in known:
+            weights.append(of_a[parts[0].levels.index(known["a"]), 0])
+        elif "b" in known:
+            weights.append(of_b[parts[1].levels.index(known["b"]), 0])
+        s = sum(rule.shares[name] for name in X.columns if name not in known)
+        literal = evidence.prior + sum(weights) / np.sqrt(1 + rule.k * s)
+        assert total == pytest.approx(literal, abs=1e-9)
+
+
+def test_margins_change_no_bit_of_a_complete_row_nor_what_tables_say_of_themselves():
+    evidence, (X, _) = fitted_partners().evidence_, draw_partners(500, 2)
+    plain = without_margins(evidence)
+    assert evidence.total(X).tobytes() == plain.total(X).tobytes()
+    assert evidence.contributions(X).tobytes() == plain.contributions(X).tobytes()
+    assert evidence.features == plain.features
+    for one, other in zip(evidence, plain, strict=True):
+        assert (one.importance, one.added_loss) == (other.importance, other.added_loss)
+        assert one.share.tolist() == other.share.tolist()
+        assert not one.scored.without_rows.any()
+    assert evidence.to_frame().equals(plain.to_frame())
+
+
+def test_dropping_a_pair_drops_its_margins():
+    model, (X, y) = fitted_partners(), draw_partners(500, 2)
+    edited = weigh.edit(model, X, y)
+    edited.drop("a & b", why="test")
+    where = np.random.default_rng(3).random(X.shape) < 0.4
+    rows, pair = weigh.blank(X, where), model.evidence_.names.index("a & b")
+    e = model.evidence_.attenuation.exponent(model.evidence_.observed(rows))
+    lost = e * model.evidence_.contributions(rows)[:, pair, 0]
+    np.testing.assert_allclose(
+        edited.model.decision_function(rows), model.decision_function(rows) - lost, atol=1e-9
+    )
+    assert np.abs(lost[where[:, 1] & ~where[:, 0]]).max() > 0.5
+
+
+def test_scaling_a_pair_scales_its_margins():
+    model, (X, y) = fitted_partners(), draw_partners(500, 2)
+    edited = weigh.edit(model, X, y)
+    edited.scale("a & b", factor=0.5, why="test")
+    for half, whole in zip(
+        edited.model.evidence_["a & b"].margins, model.evidence_["a & b"].margins, strict=True
+    ):
+        assert half.tolist() == (0.5 * whole).tolist()
+
+
+def test_an_update_keeps_margins_and_a_new_level_has_none():
+    X, y = draw_partners(3000, 0)
+    model = weigh.summarise(fitted_partners(), X, y)
+    more, labels = draw_partners(300, 2)
+    more.loc[:20, "a"] = "9"
+    new = weigh.update(model, more, labels).evidence_
+    old = model.evidence_["a & b"]
+    at = new["a & b"].feature.parts[0].positions(old.feature.parts[0])
+    margins = new["a & b"].margins[0]
+    assert margins[at].tolist() == old.margins[0].tolist()
+    assert np.delete(margins, at).tolist() == [0.0]
+    assert new.attenuation.k == model.evidence_.attenuation.k
+
+
+def test_a_merge_has_the_mean_factor_and_margins_of_its_models_by_rows():
+    cuts = {"pairs": [("a", "b")]}
+    rows = [draw_partners(3000, 0), draw_partners(1000, 5)]
+    models = [weigh.summarise(EducatedNB(**cuts).fit(*own), *own) for own in rows]
+    twin = models[0].merge(models[0]).evidence_
+    for side in (0, 1):
+        np.testing.assert_allclose(
+            twin["a & b"].margins[side], models[0].evidence_["a & b"].margins[side], rtol=1e-12
+        )
+    assert twin.attenuation.k == models[0].evidence_.attenuation.k
+    both, (big, small) = models[0].merge(models[1]).evidence_, (m.evidence_ for m in models)
+    logs = [np.log1p(one.attenuation.k) for one in (big, small)]
+    assert np.log1p(both.attenuation.k) == pytest.approx(0.75 * logs[0] + 0.25 * logs[1])
+    for side in (0, 1):
+        own = [
+            0.0 if t.margins is None else t.margins[side] for t in (big["a & b"], small["a & b"])
+        ]
+        np.testing.assert_allclose(both["a & b"].margins[side], 0.75 * own[0] + 0.25 * own[1])
+    whole = both.attenuation.shares
+    assert sum(whole.values()) == pytest.approx(1)
+    assert whole["c"] == pytest.approx(
+        0.75 * big.attenuation.shares["c"] + 0.25 * small.attenuation.shares["c"]
+    )
+
+
+def test_a_model_turned_round_has_the_opposite_margins():
+    evidence, (X, _) = fitted_partners().evidence_, draw_partners(100, 2)
+    rows = weigh.blank(X, np.random.default_rng(3).random(X.shape) < 0.4)
+    np.testing.assert_allclose(flip(evidence).total(rows), -evidence.total(rows), atol=1e-12)
+
+
+def test_a_sheet_of_one_answer_has_the_line_of_its_pair_and_adds_up():
+    model = fitted_partners()
+    sheet = model.balance_sheet({"a": "3", "c": "1"})
+    (item,) = [item for item in sheet.items if item.feature == "a & b"]
+    assert item.level == "3 & not known"
+    assert item.words == "a = 3 with b = not known"
+    assert item.weight == model.evidence_["a & b"].margins[0][3, 0]
+    assert not item.note
+    e = sheet.attenuation.exponent
+    assert sheet.total == pytest.approx(sheet.prior + e * sum(i.weight for i in sheet.items))
+    assert sheet.interval is not None
+    assert "a = 3 with b = not known" in str(sheet)
+    table = weigh.reasons(model, [{"a": "3", "c": "1"}], n=3)
+    assert "a & b are 3 & not known" in [table[f"reason_{k}"][0] for k in (1, 2, 3)]
+
+
+def test_margins_are_written_down_where_tables_are():
+    evidence = fitted_partners().evidence_
+    assert "3 & not known: " in str(evidence["a & b"])
+    assert "3 & not known" not in str(evidence)
+    assert "its margins" in " ".join(str(evidence).split())
 
 
 def test_with_many_tables_the_factor_is_fitted_after_the_weights_of_not_known(monkeypatch):

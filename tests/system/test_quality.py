@@ -1,6 +1,7 @@
 """The harness of docs/quality.md: its data, its measures, its memory and its page."""
 
 import re
+import warnings
 from collections import Counter
 from dataclasses import replace
 from functools import cache
@@ -9,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from benchmarks import quality, quality_page
+from benchmarks import blanks, quality, quality_page
 from benchmarks.quality import (
     Keeping,
     Learner,
@@ -99,6 +100,30 @@ def test_a_target_without_its_label_is_named_with_the_labels_it_has(papers_data,
     monkeypatch.setitem(SOURCES, "heart", replace(SOURCES["heart"], positive="sick"))
     with pytest.raises(ValueError, match=r"hold 'sick' and one more label, got \['absent', 'pres"):
         prepare("heart")
+
+
+# ---------------------------------------------------------------- incomplete answers
+
+
+@pytest.mark.parametrize("name", ["heart", "tic_tac_toe"])
+def test_the_limits_of_incomplete_answers_hold_on_sets_that_are_quickly_measured(papers_data, name):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what recalibration says of small sets
+        assert blanks.misses([blanks.measure(prepare_once(name))]) == []
+
+
+def test_the_excess_of_a_loss_is_a_mean_over_rows_that_may_be_blanked_several_times():
+    rng = np.random.default_rng(0)
+    y, rows = np.tile(rng.integers(0, 2, 50), 3), np.tile(np.arange(50), 3)
+    one, other = (blanks.BlankedRows(rng.normal(size=150), y, rows) for _ in range(2))
+    more, error = one.excess(other)
+    assert more == pytest.approx(one.loss - other.loss)
+    each = [
+        blanks.BlankedRows(one.totals[k::50], y[k::50], rows[k::50] * 0).loss
+        - blanks.BlankedRows(other.totals[k::50], y[k::50], rows[k::50] * 0).loss
+        for k in range(50)
+    ]
+    assert error == pytest.approx(np.std(each) / np.sqrt(50))
 
 
 # ---------------------------------------------------------------- measures

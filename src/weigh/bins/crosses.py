@@ -9,10 +9,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from weigh.bins.labels import EXACT, Level, Notation
+from weigh.bins.labels import EXACT, Level, Notation, label
 from weigh.bins.levels import Feature, Placed
 from weigh.bins.uniting import list_others, sort_values
-from weigh.frames import Integers, Table, Value, keys
+from weigh.frames import NOT_KNOWN, Integers, Table, Value, keys
 from weigh.pickling import by_fields
 
 AND = " & "
@@ -23,7 +23,7 @@ class Cross:
     """Two features joined into one; its levels are the pairs of levels that occur together.
 
     `pairs` holds the indices of each pair's two levels among those of the parts, in ascending
-    order.
+    order. The index after a part's last level means that its answer is not known: see `halved`.
     """
 
     parts: tuple[Feature, Feature]
@@ -56,8 +56,21 @@ class Cross:
     @cached_property
     def levels(self) -> tuple[Level, ...]:
         """Pairs of levels."""
-        left, right = (part.levels for part in self.parts)
+        left, right = ((*part.levels, NOT_KNOWN) for part in self.parts)
         return tuple((left[i], right[j]) for i, j in self.pairs)  # type: ignore[misc]
+
+    @property
+    def halved(self) -> Cross:
+        """The cross that also has each level of a part with an answer that is not known."""
+        n, m = (part.no_level for part in self.parts)
+        halves = {*((i, m) for i in range(n)), *((n, j) for j in range(m))}
+        return replace(self, pairs=tuple(sorted({*self.pairs, *halves})))
+
+    @property
+    def is_half(self) -> Integers:
+        """Mask of the pairs with an answer that is not known."""
+        ends = [part.no_level for part in self.parts]
+        return np.asarray((np.reshape(self.pairs, (-1, 2)) == ends).any(axis=1))
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -76,6 +89,7 @@ class Cross:
 
     def join_texts(self, left: Sequence[str], right: Sequence[str]) -> tuple[str, ...]:
         """Text of each pair, from the texts of the levels of both parts."""
+        left, right = ([*texts, label(NOT_KNOWN)] for texts in (left, right))
         texts = [f"{left[i]}{AND}{right[j]}" for i, j in self.pairs]
         if len(set(texts)) < len(texts):  # level names that contain an & themselves
             texts = [f'"{left[i]}"{AND}"{right[j]}"' for i, j in self.pairs]
@@ -91,7 +105,7 @@ class Cross:
 
     def tell_label(self, place: int, values: Sequence[Value]) -> str:
         """The label of a pair, for a row with these two values."""
-        texts = [part.labels[at] for part, at in zip(self.parts, self.pairs[place], strict=True)]
+        texts = [*map(_label, self.parts, self.pairs[place])]
         told = [*map(Feature.tell, self.parts, texts, values)]
         return self.labels[place] if told == texts else AND.join(told)
 
@@ -104,7 +118,12 @@ class Cross:
         """A pair in plain words: hours 40 to 45 with status = married."""
         own = [values[k : k + 1] for k in range(len(self.parts))]
         told = zip(self.parts, self.pairs[place], own, strict=True)
-        return " with ".join(part.phrase(at, notation, value) for part, at, value in told)
+        return " with ".join(
+            f"{part.shown} {part.verb} {_label(part, at)}"
+            if at == part.no_level
+            else part.phrase(at, notation, value)
+            for part, at, value in told
+        )
 
     def read(self, table: Table) -> Placed:
         """Find the pair of every row of a table."""
@@ -166,6 +185,11 @@ class Cross:
         both = Cross((left, right))
         pairs = {*both._translated(self), *both._translated(other)}
         return replace(both, pairs=tuple(sorted(pairs)))
+
+
+def _label(part: Feature, at: int) -> str:
+    """The label of a level, or of an answer that is not known."""
+    return label(NOT_KNOWN) if at == part.no_level else part.labels[at]
 
 
 def _levels(placed: Placed) -> Integers:

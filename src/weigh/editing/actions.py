@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from weigh.bins import Cross, Feature, to_right_closed
-from weigh.evidence import Evidence, FeatureTable, rename_feature
+from weigh.evidence import Evidence, FeatureTable, rename_feature, scale_margins
 from weigh.frames import Floats, Integers, Sample
 from weigh.parameters import is_number
 from weigh.scorecard.reasons import find_level
@@ -126,8 +126,9 @@ def scale(evidence: Evidence, sample: Sample, feature: str, factor: float) -> Ev
     """The evidence with all weights of a table multiplied by a factor."""
     if not (is_number(factor) and np.isfinite(factor)):
         raise ValueError(f"factor must be a number, got {factor!r}")
-    table = evidence[feature]
-    return _with(evidence, table, table.by_class * float(factor))
+    table, by = evidence[feature], float(factor)
+    scaled = replace(table, margins=scale_margins(table.margins, by))
+    return _with(evidence, table, table.by_class * by, scaled)
 
 
 def monotone(evidence: Evidence, sample: Sample, feature: str, direction: int) -> Evidence:

@@ -10,13 +10,14 @@ with s the share of the evidence that is not known: 0 for a complete row, 1 for 
 is how a logistic total shrinks if a normal error of variance proportional to s is added to it
 (MacKay 1992); a negative k stands for what known answers say about the others. k is fitted to
 the training rows blanked at random, together with the weights u of *not known* (with more than
-`LOOPS` tables, after them).
+`LOOPS` tables, after them), and then with what the known answers of pairs say about their partners
+(`weigh.educated.partners`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -33,20 +34,26 @@ from weigh.educated.blanks import (
     table_variances,
 )
 from weigh.educated.design import weigh_rows
+from weigh.educated.partners import Sides, average_margins, find_sides
 from weigh.engine import Block, Coded, Sums
 from weigh.evidence import Attenuation, Evidence
-from weigh.frames import Floats
+from weigh.frames import Floats, Integers
 from weigh.newton.descent import descend
 from weigh.pickling import by_fields
 
-LEAST_GAIN = 5.0
-"""The factor is kept if it lowers the loss of blanked training rows by more nats, over all rows."""
+LEAST_GAIN = 0.5
+"""The factor is kept if it lowers the loss of blanked training rows, in nats over all rows, by more
+than this times the logarithm of the number of rows (Schwarz's criterion for one number)."""
+
+SPOKEN_GAIN = 0.0075
+"""What partners say is kept if it lowers this loss further, by a larger share. A smaller gain would
+not pay for the additional weights."""
 
 FIRST = tuple(np.arange(-2.0, 13.0, 2.0).tolist())
 """Values of ln(1 + k) at which the search may start."""
 
 WIDE = 4.0
-"""Prior standard deviation of ln(1 + k)."""
+"""Prior standard deviation of ln(1 + k), and of each share of what partners say."""
 
 PRECISE = 1e-6
 """Largest relative gradient at the end of the search."""
@@ -55,10 +62,10 @@ PRECISE = 1e-6
 def attenuate_incomplete(
     evidence: Evidence, rows: Coded, coded: Sequence[Feature | Cross]
 ) -> tuple[Evidence, int]:
-    """Attach the factor of incomplete rows where it pays; return also the number of passes.
+    """Attach the factor of incomplete rows, and let partners speak, where that pays.
 
     The evidence has two classes and tables in which *not known* weighs zero. The total of a
-    complete row does not change.
+    complete row does not change. The number of passes is returned too.
     """
     before = rows.n_passes
     blanked = blank_all(evidence, coded)
@@ -70,19 +77,49 @@ def attenuate_incomplete(
     start = Factored(blanked, np.array([*shares.values()]), prior, FIRST)
     losses = rows.sum(start.losses).arrays[0]
     plain, best = losses[FIRST.index(0.0)], int(losses.argmin())
-    asked = replace(start, logs=(FIRST[best],))
-    found = descend(
+    found = _descend(replace(start, logs=(FIRST[best],)), rows, variances)
+    sides = find_sides(evidence, blanked, rows, coded)
+    if len(sides):
+        asked = replace(found.asked, sides=sides, spoken=np.zeros(len(sides)))
+        other = _descend(asked, rows, variances)
+        pays = other.blanked_loss < (1 - SPOKEN_GAIN) * found.blanked_loss
+        found = other if pays else found
+    passes, n_rows = rows.n_passes - before, max(float(evidence.class_counts.sum()), 1.0)
+    if found.blanked_loss > plain - LEAST_GAIN * np.log(n_rows):
+        return evidence, passes
+    asked = found.asked
+    rule = Attenuation(float(np.expm1(asked.logs[0])), "known", np.zeros(1), shares)
+    told = replace(shift(evidence, asked.blanked.u), attenuation=rule)
+    return told if asked.sides is None else asked.sides.attach(told, asked.spoken), passes
+
+
+def _descend(asked: Factored, rows: Coded, variances: Floats) -> _Point:
+    return descend(
         _Point.at(asked, rows, variances),
         lambda at: at.step,
         lambda at: at.relative_gradient <= PRECISE,
         most=STEPS,
     )
-    passes = rows.n_passes - before
-    if found.blanked_loss > plain - LEAST_GAIN:
-        return evidence, passes
-    k = float(np.expm1(found.asked.logs[0]))
-    rule = Attenuation(k, "known", np.zeros(1), shares)
-    return replace(shift(evidence, found.asked.blanked.u), attenuation=rule), passes
+
+
+def keep_incomplete(evidence: Evidence, olds: Sequence[Evidence]) -> Evidence:
+    """Give evidence the mean factor and margins of earlier models, whose rows are gone.
+
+    ln(1 + k), the shares and the margins are averaged by rows; a model without them has zeros.
+    """
+    rows = np.array([float(old.class_counts.sum()) for old in olds])
+    parts, rules = rows / rows.sum(), [old.attenuation for old in olds]
+    known = [(rule, part) for rule, part in zip(rules, parts, strict=True) if rule is not None]
+    if not known:
+        return evidence
+    ks = {0.0 if rule is None else rule.k for rule in rules}
+    k = float(np.expm1(sum(part * np.log1p(rule.k) for rule, part in known)))
+    whole = sum(part for _, part in known)
+    names = dict.fromkeys(name for rule, _ in known for name in rule.shares)
+    shares = {n: float(sum(p * r.shares.get(n, 0.0) for r, p in known) / whole) for n in names}
+    rule = Attenuation(ks.pop() if len(ks) == 1 else k, "known", np.zeros(1), shares)
+    tables = tuple(average_margins(table, olds, parts) for table in evidence)
+    return replace(evidence, tables=tables, attenuation=rule)
 
 
 def share_evidence(evidence: Evidence, variances: Floats) -> dict[str, float]:
@@ -105,16 +142,18 @@ def share_evidence(evidence: Evidence, variances: Floats) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Factored:
-    """The statistic at some u and ln(1 + k): loss, sum of absolute slopes, gradient and Hessian.
+    """The statistic at some u, c and ln(1 + k): loss, absolute slopes, gradient and Hessian.
 
-    The last line of gradient and Hessian is that of ln(1 + k). The Hessian is that of Gauss and
-    Newton, which is never indefinite.
+    `spoken` has c of each side of a pair. The last line of gradient and Hessian is that of
+    ln(1 + k). The Hessian is that of Gauss and Newton, which is never indefinite.
     """
 
     blanked: Blanked
     shares: Floats  # by table
     prior: float
     logs: tuple[float, ...]
+    sides: Sides | None = None
+    spoken: Floats = field(default_factory=lambda: np.zeros(0))
 
     __reduce__ = by_fields
 
@@ -132,17 +171,26 @@ class Factored:
     def __call__(self, block: Block) -> Sums:
         """The sums over a block and all of its sets of blanks, at the only one of `logs`."""
         target, weight = self.blanked.target, weigh_rows(block)
-        labels, n = target.labels(block), len(self.shares) * self.joint + 1
+        labels, n = target.labels(block), len(self.shares) * self.joint + len(self.spoken) + 1
         numbers, slopes, hessian = np.zeros(2), np.zeros(n), np.zeros((n, n))
+        said = None if self.sides is None else self.sides.speak(block)
         for share, blank, totals in self.blanked.draw(block):
             e, bent = self._factor(blank, self.logs[0])
-            away = totals[:, 0] - self.prior
+            heard = self._heard(said, blank)
+            away = totals[:, 0] - self.prior + self.spoken @ heard
             found = target.moments((self.prior + e * away)[:, None], labels, share * weight)
-            along = np.vstack([blank * e, away * bent]) if self.joint else (away * bent)[None]
+            shown = blank if self.joint else blank[:0]
+            along = np.vstack([shown * e, heard * e, away * bent])
             numbers += found.loss, np.abs(found.slope).sum()
             slopes += along @ found.slope[:, 0]
             hessian += (along * found.curvature[:, 0]) @ along.T
         return Sums((numbers, slopes, hessian))
+
+    def _heard(self, said: Floats | None, blank: Integers) -> Floats:
+        """What counts of it: where the other answer of the pair alone is not known."""
+        if said is None or self.sides is None:
+            return np.zeros((0, blank.shape[1]))
+        return np.asarray(said * (blank[self.sides.other] & ~blank[self.sides.own]))
 
     @property
     def joint(self) -> bool:
@@ -166,48 +214,54 @@ class _Point:
     blanked_loss: float
     loss: float
     size: float
-    gradient: Floats  # of the free tables, and of ln(1 + k)
+    gradient: Floats  # of the free tables, of the sides of pairs, and of ln(1 + k)
     hessian: Floats
 
     @classmethod
     def at(cls, asked: Factored, rows: Coded, variances: Floats) -> _Point:
         """Evaluate in one pass over the rows."""
         numbers, slopes, hessian = rows.sum(asked).arrays
-        own = variances if asked.joint else variances[:0]
-        free = np.append(own > 0, True)
-        pull = 1 / np.append(LOOSE**2 * own, WIDE**2)[free]
-        here = np.append(asked.blanked.u[: len(own), 0], asked.logs[0])[free]
+        own, others = variances if asked.joint else variances[:0], np.ones(len(asked.spoken))
+        free = np.concatenate([own, others, [1.0]]) > 0
+        pull = 1 / np.concatenate([LOOSE**2 * own, WIDE**2 * others, [WIDE**2]])[free]
+        here = np.concatenate([asked.blanked.u[: len(own), 0], asked.spoken, asked.logs])[free]
         loss, size = numbers.tolist()
         whole = loss + 0.5 * float(pull @ here**2)
         bent = hessian[np.ix_(free, free)] + np.diag(pull)
         return cls(asked, rows, variances, loss, whole, size, slopes[free] + pull * here, bent)
 
+    @property
+    def _n_free(self) -> int:
+        """The number of tables whose u is fitted."""
+        return len(self.gradient) - len(self.asked.spoken) - 1
+
     @cached_property
     def _sums(self) -> Floats:
         """One for each free table: the sum of u is held."""
-        sums: Floats = np.ones((len(self.gradient), 1))
-        sums[-1] = 0.0
+        sums: Floats = np.zeros((len(self.gradient), 1))
+        sums[: self._n_free] = 1.0
         return sums
 
     @cached_property
     def step(self) -> Floats:
         """The Newton step that leaves the sum of u unchanged."""
-        if len(self.gradient) == 1:
-            return np.asarray(self.gradient / self.hessian[0])
+        if not self._n_free:
+            return np.asarray(np.linalg.solve(self.hessian, self.gradient))
         return step_along(self.hessian, self.gradient, self._sums)
 
     @property
     def relative_gradient(self) -> float:
         """The gradient within the plane of constant sum, relative to the sum of absolute slopes."""
-        n = max(len(self.gradient) - 1, 1)
-        along = self.gradient - self._sums[:, 0] * self.gradient[:-1].sum() / n
+        n = self._n_free
+        along = self.gradient - self._sums[:, 0] * self.gradient[:n].sum() / max(n, 1)
         return float(np.abs(along).max() / (self.size + 1e-300))
 
     def moved(self, step: Floats) -> _Point:
         """Evaluate after subtracting a step."""
-        asked, u = self.asked, self.asked.blanked.u.copy()
+        asked, u, n = self.asked, self.asked.blanked.u.copy(), self._n_free
         if asked.joint:
-            u[self.variances > 0, 0] -= step[:-1]
+            u[self.variances > 0, 0] -= step[:n]
         log = float(np.clip(asked.logs[0] - step[-1], FIRST[0] - 2, FIRST[-1] + 4))
-        moved = replace(asked, blanked=replace(asked.blanked, u=u), logs=(log,))
+        blanked, spoken = replace(asked.blanked, u=u), asked.spoken - step[n:-1]
+        moved = replace(asked, blanked=blanked, spoken=spoken, logs=(log,))
         return _Point.at(moved, self.rows, self.variances)

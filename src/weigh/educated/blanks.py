@@ -254,13 +254,14 @@ def _source(feature: Feature | Cross, coded: Sequence[Feature | Cross]) -> Sourc
     """The map from the coded levels of a row to its level in a table."""
     names = [known.name for known in coded]
     if feature.name in names:
-        return _part(feature, names.index(feature.name), coded)
+        return level_source(feature, names.index(feature.name), coded)
     assert isinstance(feature, Cross)
-    parts = [_part(part, names.index(part.name), coded) for part in feature.parts]
+    parts = [level_source(part, names.index(part.name), coded) for part in feature.parts]
     return Source.of_cross(feature, parts)
 
 
-def _part(feature: Feature | Cross, place: int, coded: Sequence[Feature | Cross]) -> Source:
+def level_source(feature: Feature | Cross, place: int, coded: Sequence[Feature | Cross]) -> Source:
+    """The map from the levels of a coded feature to those of the same or a coarser feature."""
     fine, n = coded[place], len(feature.levels)
     if isinstance(feature, Cross) or isinstance(fine, Cross):
         return Source.of(place, n)

@@ -185,7 +185,12 @@ def _refine_table(table: FeatureTable, counts: Counts) -> FeatureTable:
     own = np.vstack([table.by_class, np.zeros((1, table.by_class.shape[1]))])
     by_class = own[coarsen(counts.feature, table.feature)[:-1]]
     return replace(
-        table, feature=counts.feature, counts=counts.counts, by_class=by_class, known_errors=None
+        table,
+        feature=counts.feature,
+        counts=counts.counts,
+        by_class=by_class,
+        known_errors=None,
+        margins=None,
     )
 
 

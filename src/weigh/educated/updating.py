@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from weigh import engine
 from weigh.base import read_sample
 from weigh.bins import Binning, Cross, Feature
+from weigh.educated.attenuation import keep_incomplete
 from weigh.educated.blanks import zero_not_known
 from weigh.educated.design import Target
 from weigh.educated.learner import EducatedNB, fit_and_warn
@@ -97,7 +98,7 @@ def add_rows(model: EducatedNB, X: Any, y: Any, sample_weight: Any, half_life: A
     if half_life is not None:
         past = 0.5 ** (float(sample.class_counts.sum()) / half_life) * past
     _refuse_outgrown(model, past.tally + batch)
-    new = _fit(model, past, sample, batch)
+    new = _fit([model], past, sample, batch)
     evidence = new.evidence_
     on_all = count_rows(sample, levels_of(evidence), read_settings(model, sample.table))
     added = replace(summarise_rows(evidence, sample, on_all), scales=past.scales)
@@ -116,7 +117,7 @@ def merge_models(models: Sequence[EducatedNB]) -> EducatedNB:
         _check_alike(first, other)
     whole = reduce(add, summaries)
     _refuse_outgrown(first, whole.tally)
-    new = _fit(first, whole, None, None)
+    new = _fit(models, whole, None, None)
     new.summary_ = whole
     known, *more = (getattr(model, "provenance_", None) for model in models)
     if known is not None:
@@ -125,9 +126,13 @@ def merge_models(models: Sequence[EducatedNB]) -> EducatedNB:
 
 
 def _fit(
-    model: EducatedNB, past: Summary, sample: Sample | None, batch: Tally | None
+    models: Sequence[EducatedNB], past: Summary, sample: Sample | None, batch: Tally | None
 ) -> EducatedNB:
-    """Fit scales and weights to new rows (if any) and to rows that are known by their summary."""
+    """Fit scales and weights to new rows (if any) and to rows that are known by their summary.
+
+    A summary has no blanked rows, so what only incomplete rows use is taken from the models.
+    """
+    model = models[0]
     tally = past.tally if batch is None else past.tally + batch
     known, old, scales = past.laid_on(tally), model.evidence_, past.scales
     features = [counts.feature for counts in tally.tables]
@@ -148,8 +153,7 @@ def _fit(
         fit = fit_and_warn(task)
         evidence = evidence_of(weigh_tally(tally, model.smoothing), tally.tables, [fit], ())
         evidence, passes = zero_not_known(evidence, Beside(rows, known.blanks), coded)  # type: ignore[arg-type]
-    if old.attenuation is not None:  # fitted to rows that are gone; a summary has no blanked rows
-        evidence = replace(evidence, attenuation=replace(old.attenuation, shift=np.zeros(1)))
+    evidence = keep_incomplete(evidence, [one.evidence_ for one in models])
     rate = moved_rate(old)
     evidence = evidence if rate is None else evidence.with_prior(rate)
     new = copy.copy(model)._keep(replace(evidence, backend=old.backend, columns=old.columns))

@@ -46,6 +46,8 @@ from weigh.evidence.estimate import (
 )
 from weigh.evidence.feature_table import (
     FeatureTable,
+    Margins,
+    scale_margins,
     scale_table,
     scale_variances,
     share_importance,
@@ -62,5 +64,5 @@ from weigh.evidence.provenance import (
     record,
 )
 from weigh.evidence.show import join_intervals, rule, spell_factor
-from weigh.evidence.tables import Evidence, contrast, flip, squeeze
+from weigh.evidence.tables import Evidence, contrast, flip, keep_to_complete_rows, squeeze
 from weigh.evidence.units import HUNDREDTHS, Units, hundredths, signed

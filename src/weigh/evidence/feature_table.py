@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -12,12 +12,16 @@ from weigh.bins import Cross, Feature, Level
 from weigh.evidence import show
 from weigh.evidence.curve import BOUND
 from weigh.evidence.view import view_table
-from weigh.frames import Floats
+from weigh.frames import Floats, Integers
 from weigh.pickling import by_fields
 from weigh.tally import smoothed_levels
 
 if TYPE_CHECKING:
     from weigh.evidence.tables import Evidence
+
+
+Margins: TypeAlias = tuple[Floats, Floats]
+"""The weights of a pair of which one answer is not known: by level of each of its columns."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -26,7 +30,8 @@ class FeatureTable:
 
     `by_class` holds the weights as columns: one for two classes, else one per class. `variances`
     holds the posterior variance of ln P(v|c) for each level and class: NaN if it cannot be
-    computed, None if the learner does not provide it.
+    computed, None if the learner does not provide it. `margins` are the weights of a pair in rows
+    of which one answer is not known.
     """
 
     feature: Feature | Cross
@@ -36,6 +41,7 @@ class FeatureTable:
     smoothing: float = 0.0
     note: str = ""
     known_errors: Floats | None = None  # standard errors, if not from variances
+    margins: Margins | None = None
 
     __reduce__ = by_fields
 
@@ -68,6 +74,32 @@ class FeatureTable:
     def padded(self) -> Floats:
         """The weights by level, with a last row of zeros for no level."""
         return np.vstack([self.by_class, np.zeros((1, self.by_class.shape[1]))])
+
+    @cached_property
+    def scored(self) -> FeatureTable:
+        """The table by which rows are scored: a pair's margins are weights of levels without rows.
+
+        The margins have no errors of their own.
+        """
+        if self.margins is None:
+            return self
+        assert isinstance(self.feature, Cross)
+        halved, (first, second) = self.feature.halved, self.margins
+        half, (i, j) = halved.is_half, np.array(halved.pairs).T
+        places = np.where(j < len(second), len(first) + j, i)[half]
+        by_class = _widen(self.by_class, half)
+        by_class[half] = np.vstack([first, second])[places]
+        others = (self.counts, self.variances, self.known_errors)
+        counts, variances, errors = (None if a is None else _widen(a, half) for a in others)
+        assert counts is not None
+        return FeatureTable(halved, counts, by_class, variances, self.smoothing, self.note, errors)
+
+    @property
+    def without_rows(self) -> Integers:
+        """Mask of the levels that no training row has, though rows could have them."""
+        seen = self.counts.any(axis=1)
+        own = self.feature.is_half if isinstance(self.feature, Cross) else False
+        return np.asarray(~(seen | own))
 
     @property
     def errors(self) -> Floats | None:
@@ -142,10 +174,23 @@ class FeatureTable:
         return view_table(self).to_html()
 
 
+def _widen(values: Floats, empty: Integers) -> Floats:
+    """Values by level, with zeros for the levels that are `empty`."""
+    found = np.zeros((len(empty), values.shape[1]))
+    found[~empty] = values
+    return found
+
+
 def scale_table(table: FeatureTable, factors: Floats, note: str = "") -> FeatureTable:
     """Multiply the weights by one factor, or one per class; variances use the first factor."""
     variances = scale_variances(table.variances, float(factors[0]))
-    return replace(table, by_class=table.by_class * factors, variances=variances, note=note)
+    scaled = replace(table, by_class=table.by_class * factors, variances=variances, note=note)
+    return replace(scaled, margins=scale_margins(table.margins, float(factors[0])))
+
+
+def scale_margins(margins: Margins | None, factor: float) -> Margins | None:
+    """The margins of a pair, if it has any, multiplied by a factor, without a negative zero."""
+    return margins and (margins[0] * factor + 0.0, margins[1] * factor + 0.0)
 
 
 def scale_variances(variances: Floats | None, factor: float | Floats) -> Floats | None:

@@ -153,6 +153,9 @@ def spell_factor(k: float, digits: int) -> str:
     return f"1/sqrt(1 {'-' if k < 0 else '+'} {abs(k):.{digits}g} s)"
 
 
+MARGINS = " If only one answer of a pair is known, the pair has another weight: its margins."
+
+
 def rule(evidence: Evidence) -> str:
     """Sentence about the attenuation of totals; empty if there is none."""
     attenuation = evidence.attenuation
@@ -160,9 +163,11 @@ def rule(evidence: Evidence) -> str:
         return ""
     k = f"{attenuation.k:.4g}"
     if attenuation.form == "known":
+        margins = any(table.margins is not None for table in evidence)
         return (
             "If answers are not known, the weights are multiplied by "
             f"{spell_factor(attenuation.k, 4)}; s is the share of the evidence that is not known."
+            f"{MARGINS if margins else ''}"
         )
     root = attenuation.form == "root"
     what = "prior and weights" if root else "weights, but not the prior,"
@@ -367,8 +372,18 @@ def feature_text(table: FeatureTable) -> str:
         lines.append(f"  {short.labels[i]}: {weights}  ({_weight(short.counts[i].sum())} rows)")
     lines += [f"  {text}" for text in _left_out(short, ROWS)]
     lines += [f"  {OTHER} is {_list_others(p.others)}" for p in table.feature.parts if p.others]
+    lines += [f"  {text}" for text in _margins(table, words)]
     lines += [] if short is table else [JOINED_TABLE]
     return "\n".join(map(printable, lines))
+
+
+def _margins(table: FeatureTable, words: Words) -> list[str]:
+    """The weights of a pair of which one answer is not known."""
+    if table.margins is None:
+        return []
+    scored = table.scored
+    places = np.flatnonzero(scored.feature.is_half)[:MOST_LEVELS].tolist()  # type: ignore[union-attr]
+    return [f"{scored.labels[i]}: {words.weight(scored.by_class[i, 0])}" for i in places]
 
 
 def _error(error: float, words: Words) -> str:

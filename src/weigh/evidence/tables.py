@@ -13,7 +13,7 @@ from weigh import engine
 from weigh.bins import Cross, Feature, label
 from weigh.evidence import show
 from weigh.evidence.curve import Attenuation, Recalibration
-from weigh.evidence.feature_table import FeatureTable
+from weigh.evidence.feature_table import FeatureTable, scale_margins
 from weigh.evidence.provenance import Change
 from weigh.evidence.show import ROWS
 from weigh.evidence.units import HUNDREDTHS, Units
@@ -156,6 +156,11 @@ class Evidence:
         """The features, which define the levels."""
         return tuple(table.feature for table in self.tables)
 
+    @cached_property
+    def scored(self) -> tuple[FeatureTable, ...]:
+        """The tables by which rows are scored, with the margins of pairs."""
+        return tuple(table.scored for table in self.tables)
+
     @property
     def tally(self) -> Tally:
         """The counts, which can be added to those of other rows."""
@@ -207,12 +212,13 @@ class Evidence:
     def _add(self, table: Table, start: Floats) -> Floats:
         if self.event_model == "counts":
             return engine.total_counts(table, self.tables[0].by_class, start)
-        return engine.total(table, self.features, [t.padded for t in self.tables], start)
+        features = [part.feature for part in self.scored]
+        return engine.total(table, features, [part.padded for part in self.scored], start)
 
     def contributions(self, X: Any) -> Floats:
         """Weights of each row's levels, of shape (rows, tables, totals), before any exponent."""
-        parts = engine.place(self.read(X), self.features)
-        columns = [t.padded[p.levels][p.codes] for t, p in zip(self.tables, parts, strict=True)]
+        parts = engine.place(self.read(X), [table.feature for table in self.scored])
+        columns = [t.padded[p.levels][p.codes] for t, p in zip(self.scored, parts, strict=True)]
         return np.stack(columns, axis=1)
 
     def observed(self, X: Any) -> Floats:
@@ -295,6 +301,18 @@ def squeeze(row: Floats) -> float | Floats:
     return float(row[0]) if len(row) == 1 else row
 
 
+def keep_to_complete_rows(evidence: Evidence) -> Evidence:
+    """The evidence without what only incomplete rows use: their factor, and margins of pairs.
+
+    An attenuation that depends on the number of answers stays.
+    """
+    rule = evidence.attenuation
+    if rule is None or rule.form != "known":
+        return evidence
+    tables = tuple(replace(table, margins=None) for table in evidence)
+    return replace(evidence, tables=tables, attenuation=None)
+
+
 def flip(evidence: Evidence) -> Evidence:
     """Exchange the two classes, so that positive weights favour the first.
 
@@ -337,6 +355,7 @@ def _turn_table(table: FeatureTable) -> FeatureTable:
         counts=table.counts[:, ::-1],
         by_class=-table.by_class + 0.0,  # no negative zero
         variances=_swap(table.variances),
+        margins=scale_margins(table.margins, -1.0),
     )
 
 

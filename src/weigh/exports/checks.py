@@ -116,7 +116,13 @@ def visit(
     for term in formula.terms:
         if len(term.columns) > 1 or any(column.asked for column in term.columns):
             rows += _pairs(term.columns, term.places, cells)
-    return rows
+    if not_known:
+        return rows
+    nulls = {column.name for column in formula.inputs if not column.has_missing}
+    told = [
+        {k: None if v is NOT_KNOWN and k in nulls else v for k, v in row.items()} for row in rows
+    ]
+    return [row for row in told if NOT_KNOWN not in row.values()]
 
 
 def _row(cells: dict[str, list[Value]], i: int) -> dict[str, Value]:
@@ -141,7 +147,10 @@ def _pairs(
 
 
 def _example(column: Feature, place: int) -> Value:
-    """A value of the level at a place."""
+    """A value of the level at a place, or one that is not known."""
+    if place == column.no_level:
+        seen = column.kinds != {Kind.TEXT} or column.other or not column.has_missing
+        return NOT_KNOWN if seen else UNSEEN
     if column.cuts is not None and place <= len(column.cuts):
         return _inside(column, place)
     if column.other and place == column.rest:

@@ -29,7 +29,7 @@ PRIOR = {prior}
 COLUMNS = {columns}  # and the types that each held in training: n(umbers), t(ext), b(ooleans)
 # of each feature: its name, how its columns are read, and weights by level
 #   how a column is read: name, cut points or None, levels by type and value, the level of missing
-#   answers, whether they are no evidence, and the level of any other answer
+#   answers, whether they are no evidence, the level of any other answer, and that of no answer
 TERMS = [
 {terms}]
 ASKED = {asked}  # how the columns are read that a column is asked after, and the levels they need
@@ -78,9 +78,9 @@ def score(row):
         raise ValueError("column %r held %s in training, not %r" % (name, held, value))
 
     def place(column, row):
-        name, cuts, levels, missing, skips, rest = column
+        name, cuts, levels, missing, skips, rest, none = column
         if name not in row:
-            return None, False
+            return none, False
         value = row[name]
         if is_missing(value):
             return missing, not skips
@@ -216,7 +216,8 @@ def _column(column: Feature) -> tuple[Any, ...]:
     equal = [test for test in column.conditions if test.holds == "equal"]
     levels = {(_letter(Kind.of(test.value)), test.value): test.place for test in equal}
     cuts = None if column.cuts is None else list(column.cuts)
-    return column.name, cuts, levels, column.missing_place, column.skip_missing, column.rest
+    ends = column.missing_place, column.skip_missing, column.rest, column.no_level
+    return column.name, cuts, levels, *ends
 
 
 def _types(column: Input) -> str:

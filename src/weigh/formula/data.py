@@ -170,9 +170,13 @@ def _table(
     if tokens:
         found["common"] = _known(term.shared)
     if isinstance(term.feature, Cross):
-        left, right = map(labels, term.columns)
+        ends = [part.no_level for part in term.columns]
+        left, right = ([*labels(part), label(NOT_KNOWN)] for part in term.columns)
         names = {f"{left[i]}{AND}{right[j]}" for i, j in term.feature.pairs}
-        found["pairs"] = [[*pair] for pair in term.feature.pairs]
+        found["pairs"] = [  # -1 is no level, as in weigh.js
+            [-1 if at == end else at for at, end in zip(pair, ends, strict=True)]
+            for pair in term.feature.pairs
+        ]
         found["quoted"] = len(names) < len(term.feature.pairs)
     return found
 
@@ -336,22 +340,18 @@ def _asked(asks: Sequence[Ask]) -> Callable[[Row], bool]:
 
 
 def _place(term: Term) -> Callable[[Row], int]:
-    """From a row to the place of its level, where its question is asked."""
-    find, asks = _place_of_level(term), [a for c in term.columns for a in c.asked]
-    if not asks:
-        return find
-    asked, nothing = _asked(asks), len(term.weights)
-    return lambda row: find(row) if asked(row) else nothing
-
-
-def _place_of_level(term: Term) -> Callable[[Row], int]:
     """From a row to the place of its level, or of no level, which is after the last."""
-    find = [finder(part) for part in term.columns]
-    if len(find) == 1:
-        name, place = term.name, find[0]
-        return lambda row: place(row.get(name, NOT_KNOWN))
-    (a, b), (left, right) = (part.name for part in term.columns), find
+    if len(term.columns) == 1:
+        return _place_in(term.columns[0])
+    left, right = map(_place_in, term.columns)
     pairs, nothing = term.lookup, len(term.weights)
-    return lambda row: pairs.get(
-        (left(row.get(a, NOT_KNOWN)), right(row.get(b, NOT_KNOWN))), nothing
-    )
+    return lambda row: pairs.get((left(row), right(row)), nothing)
+
+
+def _place_in(part: Feature) -> Callable[[Row], int]:
+    """From a row to the place of its level in a column, where its question is asked."""
+    name, place = part.name, finder(part)
+    if not part.asked:
+        return lambda row: place(row.get(name, NOT_KNOWN))
+    asked, nothing = _asked(part.asked), part.no_level
+    return lambda row: place(row.get(name, NOT_KNOWN)) if asked(row) else nothing

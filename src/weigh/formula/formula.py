@@ -134,14 +134,15 @@ class Term:
 
     @classmethod
     def of(cls, table: FeatureTable, tokens: bool = False) -> Term:
-        """A table of weights, as data."""
+        """A table of weights, as data; the margins of a pair are weights of levels like others."""
+        table = table.scored
         feature, n = table.feature, len(table.levels)
         return cls(
             feature,
             feature.pairs if isinstance(feature, Cross) else tuple((i,) for i in range(n)),
             _rows(table.by_class),
             None if table.variances is None else _rows(table.variances),
-            tuple(np.flatnonzero(~table.counts.any(axis=1)).tolist()),
+            tuple(np.flatnonzero(table.without_rows).tolist()),
             table.note,
             _shared_variance(table) if tokens else None,
             tuple(table.share.tolist()),
@@ -185,6 +186,21 @@ def _shared_variance(table: FeatureTable) -> tuple[float, ...] | None:
 
     norm = table.counts.sum(axis=0) + table.smoothing * len(table.counts)
     return tuple(polygamma(1, np.where(norm > 0, norm, np.nan)).tolist())
+
+
+def _widen_covariance(evidence: Evidence) -> Floats | None:
+    """The covariance of prior and weights, with zeros for the margins of pairs."""
+    if evidence.covariance is None or all(table.margins is None for table in evidence):
+        return evidence.covariance
+    fitted = [
+        ~table.feature.is_half if isinstance(table.feature, Cross) else np.ones(len(table.levels))
+        for table in evidence.scored
+    ]
+    own = np.flatnonzero(np.concatenate([[1.0], *fitted]))
+    n = 1 + sum(map(len, fitted))
+    found = np.zeros((n, n))
+    found[np.ix_(own, own)] = evidence.covariance
+    return found
 
 
 @dataclass(frozen=True)
@@ -272,7 +288,7 @@ class Formula:
             None if curve is None else curve.curve,
             tokens,
             None if errors is None else tuple(errors.tolist()),
-            evidence.covariance,
+            _widen_covariance(evidence),
             name,
             given=(evidence.exposure, evidence.offset),
             offsets=offsets,

@@ -34,7 +34,7 @@ def static_table(evidence: Evidence) -> Any:
         heads=["Feature", "Level", *([words.heading] if one else evidence.class_names)],
         first=words.start,
         prior=[*map(words.prior, evidence.prior_row.tolist())],
-        tables=[{"name": table.shown, "rows": _weights(table, words)} for table in evidence.tables],
+        tables=[{"name": table.shown, "rows": _weights(table, words)} for table in evidence.scored],
         most=MOST,
     )
 
@@ -122,7 +122,7 @@ def exact_formula(evidence: Evidence, of: int | None) -> list[str]:
         *([] if len(names) <= 2 else [f"in the order: {', '.join(names)}"]),
         f"prior  {numbers(evidence.prior_row.tolist())}",
     ]
-    for table in evidence:
+    for table in evidence.scored:
         lines += ["", printable(table.name), *_levels(table)]
     return lines
 

@@ -179,7 +179,8 @@ def _codes_without_rows(formula: Formula) -> set[tuple[str, float]]:
     for term in formula.terms:
         for level, place in enumerate(term.places):
             for part, at in zip(term.columns, place, strict=True):
-                if part.is_numeric and isinstance(part.levels[at], int | float):
+                known = part.is_numeric and at < part.no_level
+                if known and isinstance(part.levels[at], int | float):
                     code = part.name, float(part.levels[at])  # type: ignore[arg-type]
                     found[code] = found.get(code, True) and level in term.unseen
     return {code for code, empty in found.items() if empty}

@@ -43,7 +43,7 @@ def name_ends(evidence: Evidence) -> str:
 
 def spell_sheet(sheet: BalanceSheet, evidence: Evidence) -> BalanceSheet:
     """Copy of a sheet with its intervals in words."""
-    tables = {table.name: table.feature for table in evidence}
+    tables = {table.name: table.feature for table in evidence.scored}
     items = tuple(
         _spell_item(item, tables[item.feature]) if item.feature in tables else item
         for item in sheet.items

@@ -43,7 +43,7 @@ const weigh = (() => {
       start += table.weights.length;
       table.unseen = new Set(table.unseen);
       if (table.pairs) {
-        table.place = new Map(table.pairs.map(([i, j], place) => [`${i},${j}`, place]));
+        table.place = new Map(table.pairs.map((pair, place) => [pair.join(","), place]));
       }
     }
     const packed = model.covariance;
@@ -59,7 +59,7 @@ const weigh = (() => {
   // The index of an answer's level in a column; -1 means none. Bins include their upper limit. A
   // choice without a level of its own has the level `other`, if there is one.
   function place(part, answer) {
-    if (answer === null) return -1;
+    if (answer === null || answer === undefined) return -1;
     if (answer === MISSING) return part.missing;
     if (!part.cuts) {
       const known = (part.places ? part.places[answer] : answer < part.n ? answer : -1) ?? -1;
@@ -128,11 +128,13 @@ const weigh = (() => {
     const unknown = asked && given.includes(null);
     const skips = unknown || table.uses.some((part, i) => part.skip && given[i] === MISSING);
     const blank = unknown || given.includes(MISSING);
-    const places = asked ? table.uses.map((part, i) => place(part, given[i])) : [-1];
-    const at = table.place && asked ? (table.place.get(places.join(",")) ?? -1) : places[0];
+    const places = table.uses.map((part, i) => place(part, given[i]));
+    const at = table.place ? (table.place.get(places.join(",")) ?? -1) : places[0];
+    const told = asked || at >= 0;
+    const said = given.map((answer, i) => (at >= 0 && places[i] < 0 ? null : answer));
     const quote = table.quoted && at >= 0 ? '"' : "";
-    const words = asked
-      ? table.uses.map((part, i) => quote + spell(part, places[i], given[i], model) + quote)
+    const words = told
+      ? table.uses.map((part, i) => quote + spell(part, places[i], said[i], model) + quote)
       : ["not asked"];
     const label = words.join(" & ");
     const nothing = !asked || skips ? "no evidence" : UNSEEN;
@@ -140,8 +142,8 @@ const weigh = (() => {
       feature: table.name,
       title: titleOf(model, table),
       label,
-      words: wordsOf(model, table, places, given, at, label),
-      relation: asked ? relation(table, at) : "=",
+      words: wordsOf(model, table, places, said, at, label),
+      relation: told ? relation(table, at) : "=",
       level: at,
       at: at < 0 ? -1 : table.start + at,
       known: at >= 0 || !asked || blank,

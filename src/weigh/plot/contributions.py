@@ -94,11 +94,11 @@ class ContributionsDisplay(Display):
             )
         if self.evidence.event_model == "counts":
             raise ValueError("a model of documents has one table; draw its EvidenceDisplay")
-        placed = engine.place(table, self.evidence.features)
+        placed = engine.place(table, [part.feature for part in self.evidence.scored])
         levels = [part.levels[part.codes] for part in placed]
         weights = [
             100 * np.append(self.question.weights(t)[:, 0], 0.0)[at]
-            for t, at in zip(self.evidence, levels, strict=True)
+            for t, at in zip(self.evidence.scored, levels, strict=True)
         ]
         matters = [float(np.abs(w - w.mean()).mean()) for w in weights]
         self._chosen = np.argsort(-np.array(matters), kind="stable")[:n].tolist()
@@ -125,7 +125,7 @@ class ContributionsDisplay(Display):
         for place, levels in enumerate(self._levels):
             weights = self.weights_[rows, place]
             offset = _spread(weights, low - margin, high + margin)
-            colours = _colours(self.evidence[self._chosen[place]], levels[rows])
+            colours = _colours(self.evidence.scored[self._chosen[place]], levels[rows])
             ax.scatter(weights, place + offset, c=colours, s=7, linewidth=0, zorder=3)
         names = fit_all(self.names_, 10, 0.3 * width)
         ax.set_yticks(range(len(names)), names, parse_math=False)

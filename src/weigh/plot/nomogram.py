@@ -179,7 +179,9 @@ class NomogramDisplay(Display):
         told.append("○ is for an answer that is not known, or new.")
         rule = self.evidence.attenuation
         if rule is not None and rule.form == "known":
-            told.append("With ○ it is approximate: the factor of incomplete rows is left out.")
+            margins = any(table.margins is not None for table in self.evidence)
+            own = " and the margins of pairs are" if margins else " is"
+            told.append(f"With ○ it is approximate: the factor of incomplete rows{own} left out.")
         if points.rest:
             least = -sum(scale.mean for scale in points.rest)
             most = sum(scale.length for scale in points.rest) + least

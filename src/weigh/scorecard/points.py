@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from weigh.evidence import Evidence, evidence_of
+from weigh.evidence import Evidence, evidence_of, keep_to_complete_rows
 from weigh.frames import Floats, label_sample, read
 from weigh.parameters import is_number
 
@@ -159,8 +159,7 @@ def read_model(model: Any) -> Evidence:
             f"a scorecard needs two classes, but the model has {len(evidence.classes)}; fit one "
             "class against the rest"
         )
-    if evidence.attenuation is not None and evidence.attenuation.form == "known":
-        evidence = replace(evidence, attenuation=None)  # points add up: right for complete rows
+    evidence = keep_to_complete_rows(evidence)  # points add up
     if evidence.attenuation is not None:
         raise ValueError(
             f"{name} adjusts each row by its number of answers, so its total is not a sum of "

@@ -322,7 +322,7 @@ def _lines(evidence: Evidence, table: Table) -> list[_Line]:
     if evidence.event_model == "counts":
         return _token_lines(evidence, table)
     lines = []
-    for part in evidence:
+    for part in evidence.scored:
         placed = part.feature.read(table)
         place = int(placed.levels[placed.codes[0]])
         known = place < len(part.levels)
@@ -332,7 +332,7 @@ def _lines(evidence: Evidence, table: Table) -> list[_Line]:
 
 def _line(part: FeatureTable, place: int, table: Table) -> _Line:
     variances = None if part.variances is None else part.variances[place]
-    note = part.note if part.counts[place].any() else UNSEEN
+    note = UNSEEN if part.without_rows[place] else part.note
     values = [column.value(table) for column in part.feature.parts]
     text, relation = part.feature.tell_label(place, values), part.feature.relation(place)
     words, title = _words(part.feature, place, values), _title(part)

@@ -110,7 +110,7 @@ def find_reasons(
     weights = np.einsum("ijk,ik->ij", evidence.contributions(table), signs)
 
     def tell(j: int, rows: Integers, levels: Integers) -> Any:
-        feature = evidence.features[j]
+        feature = evidence.scored[j].feature
         phrases = [*map(feature.phrase, range(len(feature.levels))), None]
         odd = _tell_misread(feature, table, dict(zip(rows.tolist(), levels.tolist(), strict=True)))
         found = np.array(phrases, dtype=object)[levels]
@@ -134,7 +134,7 @@ def choose_reasons(
     """
     heaviest = np.argsort(-heavy, axis=1, kind="stable")[:, :n]
     texts = np.full(heaviest.shape, None, dtype=object)
-    for j, placed in enumerate(engine.place(table, evidence.features)):
+    for j, placed in enumerate(engine.place(table, [part.feature for part in evidence.scored])):
         rows, at = np.nonzero(heaviest == j)
         texts[rows, at] = tell(j, rows, placed.levels[placed.codes[rows]])
     kept = np.take_along_axis(heavy, heaviest, axis=1) > 0

@@ -16,6 +16,7 @@ from weigh.evidence import (
     Evidence,
     FeatureTable,
     Form,
+    Margins,
     Recalibration,
     name_as_recorded,
     squeeze,
@@ -117,6 +118,8 @@ def evidence_from_dict(data: Mapping[str, Any]) -> Evidence:
     pairs = zip(data["features"], features, strict=True)
     tables = tuple(_table_from_dict(table, feature, n) for table, feature in pairs)
     edits = _edits_from_dict(data)
+    rule = _rule_from_dict(data["attenuation"], data) if "attenuation" in data else None
+    _check_margins(tables, rule)
     if n > 1 and not tokens:
         _check_counts(tables, counts, edits)
     found = Evidence(
@@ -130,7 +133,7 @@ def evidence_from_dict(data: Mapping[str, Any]) -> Evidence:
         form="softmax" if data["link"] == "logistic" else data["link"],
         caveat=data["caveat"],
         columns=columns,
-        attenuation=_rule_from_dict(data["attenuation"], data) if "attenuation" in data else None,
+        attenuation=rule,
         recalibration=_recalibration(data),
         covariance=_covariance_from_dict(data, features) if "covariance" in data else None,
         scales_estimated=data.get("scales_estimated") is True,
@@ -153,6 +156,14 @@ def _check_counts(
         fits = bool(np.all(table.counts.sum(axis=0) <= class_counts * (1 + 1e-9)))
         by_hand = {part.name for part in table.feature.parts} in added
         check(fits or by_hand, f"counts of {table.name!r} add up to more rows than class_counts")
+
+
+def _check_margins(tables: Sequence[FeatureTable], rule: Attenuation | None) -> None:
+    """Refuse margins without the factor of incomplete rows, or where the pair has a share in it."""
+    for table in tables:
+        if table.margins is not None:
+            sound = rule is not None and rule.form == "known" and not rule.shares.get(table.name)
+            check(sound, f"margins of {table.name!r} need an attenuation in which it has no share")
 
 
 def _edits_from_dict(data: Mapping[str, Any]) -> tuple[Change, ...]:
@@ -220,6 +231,7 @@ def _table_to_dict(table: FeatureTable) -> dict[str, Any]:
         "counts": table.counts.tolist(),
         "variances": rows(table.variances),
         "errors": rows(table.known_errors),
+        **({} if table.margins is None else {"margins": [m.tolist() for m in table.margins]}),
     }
 
 
@@ -236,4 +248,17 @@ def _table_from_dict(
         float(numbers(data, "smoothing", (), low=0)),
         data["note"],
         variances(data, "errors", (m, n_columns)),
+        _margins(data, feature, n_columns) if "margins" in data else None,
     )
+
+
+def _margins(data: Mapping[str, Any], feature: Feature | Cross, n_columns: int) -> Margins:
+    """The weights of a pair's levels of which one answer is not known, by column."""
+    check(isinstance(feature, Cross), "margins are those of a pair")
+    listed = data["margins"]
+    check(isinstance(listed, list) and len(listed) == 2, "margins must be of two columns")
+    left, right = (
+        numbers({"margins": own}, "margins", (len(part.levels), n_columns))
+        for own, part in zip(listed, feature.parts, strict=True)
+    )
+    return left, right

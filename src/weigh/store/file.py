@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from weigh.store.plain import FORMAT, VERSION
+from weigh.store.plain import FORMAT, MARGINS, VERSION
 from weigh.writing import write_text
 
 if TYPE_CHECKING:
@@ -192,10 +192,11 @@ def read_model(path: str | os.PathLike[str]) -> dict[str, Any]:
         )
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise ValueError(f'{path} is not a model: it lacks "format": "{FORMAT}"')
-    if data.get("version") is True or data.get("version") != VERSION:
+    if data.get("version") is True or data.get("version") not in (VERSION, MARGINS):
         raise ValueError(
             f"{path} is a model of format version {data.get('version')!r}; this release reads "
-            f"{VERSION}. Upgrade weigh, or save the model again with the release that reads it"
+            f"{VERSION} and {MARGINS}. Upgrade weigh, or save the model again with the release "
+            "that reads it"
         )
     check_sum(path, data)
     return data

@@ -23,6 +23,7 @@ from weigh.store.evidence import (
 )
 from weigh.store.plain import (
     FORMAT,
+    MARGINS,
     VERSION,
     check,
     feature_to_dict,
@@ -57,7 +58,7 @@ def to_dict(model: Any) -> dict[str, Any]:
     known, learnt = getattr(model, "provenance_", None), model._learnt
     return {
         "format": FORMAT,
-        "version": VERSION,
+        "version": MARGINS if _has_margins(learnt) else VERSION,
         "weigh": weigh.__version__,
         "learner": type(model).__name__,
         "parameters": _parameters_to_dict(model),
@@ -65,6 +66,10 @@ def to_dict(model: Any) -> dict[str, Any]:
         "named": hasattr(model, "feature_names_in_"),
         **({} if known is None else {"provenance": known.to_dict()}),
     } | {name: write(learnt) for name, kind, write, _ in BODIES if isinstance(learnt, kind)}
+
+
+def _has_margins(learnt: Any) -> bool:
+    return isinstance(learnt, Evidence) and any(t.margins is not None for t in learnt)
 
 
 def _parameters_to_dict(model: Any) -> dict[str, Any]:

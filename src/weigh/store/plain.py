@@ -12,8 +12,9 @@ from weigh.bins import SINGLE, Ask, Binning, Cross, Density, Feature, Kind, chec
 from weigh.frames import Floats, Integers, Value, canonical, key, sort_classes
 from weigh.parameters import DEEPEST
 
-FORMAT, VERSION = "weigh", 1
-"""Format and version that model files state."""
+FORMAT, VERSION, MARGINS = "weigh", 1, 2
+"""Format and version that model files state: `MARGINS` if a pair has margins, which the first
+releases would leave out of the totals of incomplete rows."""
 
 
 def check(holds: bool, what: str) -> None:

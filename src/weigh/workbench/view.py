@@ -177,6 +177,7 @@ class Totals:
 
 def _column(table: FeatureTable, sample: Sample) -> Floats:
     """The weight of each row's level."""
+    table = table.scored
     placed = table.feature.read(sample.table)
     return np.asarray(table.padded[placed.levels][placed.codes])
 

@@ -45,7 +45,8 @@ def case_of(term: Term, read: Mapping[str, Any], dialect: Dialect, pick: Pick, n
 def _case(column: Feature, x: Any, dialect: Dialect, results: Mapping[int, Any], none: Any) -> Any:
     """A CASE over the levels of one column.
 
-    Tests without a result are left out, unless a final ELSE would catch their rows.
+    Tests without a result are left out, unless a final ELSE would catch their rows. A value that
+    satisfies no test has no level.
     """
     tree, needed = exp.Case(), column.conditions[-1].holds == "any"
     for test in column.conditions:
@@ -54,7 +55,7 @@ def _case(column: Feature, x: Any, dialect: Dialect, results: Mapping[int, Any],
             return tree.else_(_or(result, none), copy=False)
         if needed or result is not None:
             tree.when(_condition(test, x.copy(), dialect), _or(result, none), copy=False)
-    return tree.else_(none.copy(), copy=False)
+    return tree.else_(_or(results[column.no_level], none), copy=False)
 
 
 def _or(result: Any, none: Any) -> Any:

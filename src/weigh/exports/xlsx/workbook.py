@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 from typing import Any
 
-from weigh.bins import AND
 from weigh.exports.targets import refuse_inexact, refuse_mixed, refuse_text
 from weigh.exports.xlsx.case import SHEET as CASE
 from weigh.exports.xlsx.case import Case
@@ -115,15 +114,12 @@ def _write_evidence(formula: Formula, sheet: Any, words: Words) -> list[Block]:
 
 
 def _write_term(term: Term, n_totals: int, sheet: Any, row: int) -> int:
-    for level, weights in zip(_labels(term), (*term.weights, (0.0,) * n_totals), strict=True):
+    for level, weights in zip(
+        (*term.feature.labels, NONE), (*term.weights, (0.0,) * n_totals), strict=True
+    ):
         put(sheet, row, 1, term.name)
         put(sheet, row, 2, level)
         for k, weight in enumerate(weights):
             put(sheet, row, 3 + k, weight)
         row += 1
     return row
-
-
-def _labels(term: Term) -> list[str]:
-    named = [zip(term.columns, place, strict=True) for place in term.places]
-    return [*(AND.join(column.labels[place] for column, place in pair) for pair in named), NONE]
