@@ -328,6 +328,22 @@ def test_the_command_names_columns_that_nearly_repeat_each_other(folder):
     assert r == pytest.approx(scores.corr().iloc[0, 1], abs=0.02)  # rare levels are joined
 
 
+@pytest.mark.parametrize("share", [0.1, 0.4])
+def test_the_command_says_how_many_rows_share_the_level_other(folder, share):
+    rng = np.random.default_rng(0)
+    town = np.where(rng.random(900) < share, rng.choice([*"defghijklmnop"], 900), "a")
+    town[:200] = "b"
+    y = np.where(rng.random(900) < 0.4, "bad", "good")
+    pd.DataFrame({"town": town, "y": y}).to_csv(folder / "towns.csv", index=False)
+    words = ("--target", "y", "--adverse", "bad", "-o", folder / "towns.json")
+    done = run("scorecard", folder / "towns.csv", *words)
+    table = weigh.load(folder / "towns.json").evidence["town"]
+    other = table.counts.sum(axis=1)[table.labels.index("other")] / 900
+    told = f"note: 13 categories of 'town' share the level other, whatever their risk: {other:.0%}"
+    assert (told in done.stderr) == (share == 0.4)
+    assert ("hint: --groups town '" in done.stderr) == (share == 0.4)
+
+
 def woe_of(column, status):
     """The literal version: ln of the two shares of each level."""
     shares = pd.crosstab(column, status, normalize="columns") + 1e-9

@@ -16,7 +16,7 @@ from typing import Any
 import click
 
 from weigh.cli import options
-from weigh.cli.data import check_column, column_names, count_rows
+from weigh.cli.data import check_column, column_names, count_rows, label_text
 from weigh.cli.group import hint, say
 
 groups_option = options.option(
@@ -255,6 +255,24 @@ def advise_alike(evidence: Any, table: Any) -> None:
         hint(f"leave one out with --drop {quote(other)}")
     if len(found) > MOST_ALIKE:
         say(f"note: {len(found) - MOST_ALIKE:,} more pairs of columns are as alike")
+
+
+LARGE_OTHER = 0.2
+"""Share of rows from which a level `other` is noted."""
+
+
+def advise_other(evidence: Any) -> None:
+    """Print which columns have many rows at the level `other`, whose categories may differ."""
+    for table in evidence:
+        values, rows = table.feature.parts[0].others, table.counts.sum(axis=1)
+        share = rows[table.feature.rest] / rows.sum() if values else 0.0
+        if share < LARGE_OTHER or len(values) < 2:
+            continue
+        say(
+            f"note: {len(values)} categories of {table.name!r} share the level other, whatever "
+            f"their risk: {share:.0%} of the rows"
+        )
+        hint(f"--groups {quote(table.name)} '{label_text(values[0])},...;...' lists the levels")
 
 
 def advise_leaks(table: Any, target: str, excluded: set[str | None]) -> None:

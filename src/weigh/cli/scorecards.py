@@ -12,6 +12,7 @@ from weigh.cli.columns import (
     advise_alike,
     advise_ids,
     advise_leaks,
+    advise_other,
     classing_options,
     name_once,
     take_classing,
@@ -217,6 +218,7 @@ def scorecard(
         card.provenance_ = trace(card, source, table, target)
         advise_ids(table, {target, sample_weight})
         advise_alike(card._source, table)
+        advise_other(card._source)
         advise_leaks(table, target, {sample_weight})
     weigh.save(card, output)
     n_levels = sum(map(len, card.points.values()))
