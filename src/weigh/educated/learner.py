@@ -37,7 +37,17 @@ class Pair:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class EducatedNB(EvidenceClassifier):
+class EducatedParameters:
+    """The constructor parameters of learners whose weights are all fitted together."""
+
+    bins: Any = "fine"
+    pairs: Any = "auto"
+    unpaired: Any = None
+    monotonic_cst: Any = None
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class EducatedNB(EducatedParameters, EvidenceClassifier):
     """Classifier with one table of weights per feature, all weights fitted together.
 
     The model is that of naive Bayes::
@@ -120,10 +130,6 @@ class EducatedNB(EvidenceClassifier):
     0.96
     """
 
-    bins: Any = "fine"
-    pairs: Any = "auto"
-    unpaired: Any = None
-    monotonic_cst: Any = None
     multiclass: str = "softmax"
     cv: Any = 4
     random_state: Any = None

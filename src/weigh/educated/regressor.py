@@ -16,6 +16,7 @@ from weigh.educated.blanks import zero_not_known
 from weigh.educated.fit import Fit
 from weigh.educated.intervals import check_stated, error_quantiles, row_interval
 from weigh.educated.learner import (
+    EducatedParameters,
     Pair,
     check_pairs,
     fit_and_warn,
@@ -68,7 +69,7 @@ from weigh.sheet import (
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class EducatedRegressor(RegressorMixin, NumberEstimator):
+class EducatedRegressor(EducatedParameters, RegressorMixin, NumberEstimator):
     """Regressor with one table of weights per feature, all weights fitted together.
 
     The model is::
@@ -143,12 +144,8 @@ class EducatedRegressor(RegressorMixin, NumberEstimator):
     """
 
     smoothing: Any = field(default=0.0, init=False)  # not a parameter
-    bins: Any = "fine"
     family: str = "gaussian"
     power: float = 1.5
-    pairs: Any = "auto"
-    unpaired: Any = None
-    monotonic_cst: Any = None
 
     _extras = (
         "scales_",

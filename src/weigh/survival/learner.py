@@ -10,6 +10,7 @@ import numpy as np
 
 from weigh.base import NumberEstimator, warn_columns
 from weigh.educated import EducatedNB
+from weigh.educated.learner import EducatedParameters
 from weigh.errors import Parameter, ParameterError
 from weigh.evidence import Evidence, FeatureTable, record
 from weigh.frames import Floats, Table
@@ -28,7 +29,7 @@ from weigh.survival.periods import (
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class EducatedSurvival(NumberEstimator):
+class EducatedSurvival(EducatedParameters, NumberEstimator):
     """Survival model with one table of weights per feature, in discrete time.
 
     Follow-up is divided into periods. The hazard of a period is the probability that the event
@@ -89,10 +90,6 @@ class EducatedSurvival(NumberEstimator):
 
     smoothing: Any = field(default=0.0, init=False)  # not a parameter
     periods: Any = 20
-    bins: Any = "fine"
-    pairs: Any = "auto"
-    unpaired: Any = None
-    monotonic_cst: Any = None
 
     _extras = (
         "period_ends_",
