@@ -16,6 +16,7 @@ import weigh
 from weigh import Scorecard
 from weigh.cli import main
 from weigh.evidence import find_reversed
+from weigh.pages import report_page
 from weigh.scorecard.bands import count_bands
 from weigh.scorecard.impact import compare_rates
 from weigh.scorecard.learn import find_trend
@@ -470,6 +471,25 @@ def test_the_page_of_a_card_measures_the_bad_class_and_shows_points_for_the_good
     assert "Positive points favour good. Flagged rows are those predicted to be bad." in page
     assert "Evidence for good" in page
     assert "share of bad caught" in page
+
+
+def test_the_report_of_a_card_has_the_measures_of_its_scores_with_their_ties():
+    rng = np.random.default_rng(2)
+    X = pd.DataFrame({f"x{k}": rng.integers(0, 2, 3000).astype(str) for k in range(12)})
+    y = np.where(rng.random(3000) < 0.5, "bad", "good")
+    card = Scorecard(weigh.EvidenceNB().fit(X, y), points_to_double=200, pos_label="good")
+    p, q = card.predict_proba(X)[:, 0], card.as_model().predict_proba(X)[:, 0]
+    assert len({*p}) < len({*q})  # sums of nats differ in their last bits
+    area = weigh.evaluate(card, X, y).validation.auc.value
+    assert f"AUC {area:.3f}: " in weigh.report(card, X, y, examples=0)
+    shown = []
+    with pytest.MonkeyPatch.context() as patch:
+        known = report_page.evaluate
+        patch.setattr(
+            report_page, "evaluate", lambda *a, **k: shown.append(known(*a, **k)) or shown[0]
+        )
+        weigh.report(card, X, y, examples=0)
+    assert shown[0].validation.auc.value == area
 
 
 @pytest.mark.parametrize("levels", [2, 2.5, "6", True])

@@ -167,7 +167,8 @@ def _judge(subject: Subject, X: Any, y: Any, asked: dict[str, Any], examples: in
             "weigh.evaluate (evaluation=)"
         )
     scorer = _scorer(subject, X)
-    found = evaluate(scorer, X, y, **asked)
+    judged = subject.card or scorer  # whose equal scores have equal probabilities, to the last bit
+    found = evaluate(judged, X, y, **asked)
     if isinstance(found, SurvivalEvaluation):
         return _Judged(found)
     if isinstance(found, NumberEvaluation):
@@ -177,7 +178,7 @@ def _judge(subject: Subject, X: Any, y: Any, asked: dict[str, Any], examples: in
         return _Judged(found, errors=errors[np.isfinite(errors)], weight=weight, cases=cases)
     assert isinstance(found, Evaluation)
     own = {name: asked[name] for name in ("sample_weight", "pos_label")}
-    predicted = predict_rows(scorer, X, y, beside=named_columns(X, asked["by"]), **own)
+    predicted = predict_rows(judged, X, y, beside=named_columns(X, asked["by"]), **own)
     most = max(examples, 0)
     labels = found.pos_label, _favoured(subject, found)
     chosen = choose_examples(scorer, subject.evidence, X, predicted, labels, most)
