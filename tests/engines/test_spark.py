@@ -460,6 +460,17 @@ def test_scores_in_sql_are_those_in_python(spark, model, n_classes):
     assert abs(got[heads].to_numpy() - totals).max() < 1e-12
 
 
+def test_margins_of_rows_on_a_cluster_are_those_of_rows_in_memory(spark):
+    table = make(600)[["text", "flag", "a", "y"]]
+    named = {"categorical_features": ["a", "text", "flag"], "pairs": [("text", "flag")]}
+    here, there = (Incomplete(**named).fit(X, "y") for X in (table, send(spark, table)))
+    for mine, other in zip(
+        *(m.evidence_["text & flag"].margins for m in (here, there)), strict=True
+    ):
+        np.testing.assert_allclose(mine, other, atol=1e-9)
+    assert there.evidence_.attenuation.k == pytest.approx(here.evidence_.attenuation.k)
+
+
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_reasons_are_those_that_python_gives(spark, n_classes):
     table = make(n_classes=n_classes).drop(columns="w")
