@@ -387,17 +387,16 @@ def test_halves_agree_by_what_pairs_are_and_seldom_by_noise(shared, low, high):
         real = shared * rng.normal(size=300)
         one, other = (real + rng.normal(size=300) for _ in range(2))
         halves = [rank_by(own**2, one * other) for own in (one, other)]
-        told.append(_agree(halves, [], certain=False))
+        told.append(_agree(halves, []))
     assert low <= np.mean(told) <= high
 
 
 def test_halves_are_not_asked_about_pairs_of_sure_evidence_or_about_few():
     strong = np.linspace(5, -1, 200)
     half = rank_by(strong, strong > 1)
-    assert _agree([half, half], [], certain=False)
-    assert not _agree([half, half], half[:170], certain=False)  # thirty are left
-    assert _agree([half, half], half[:170], certain=True)
-    assert not _agree([half, half], half[:150], certain=False)  # and fifty that save nothing
+    assert _agree([half, half], [])
+    assert not _agree([half, half], half[:170])  # thirty are left
+    assert not _agree([half, half], half[:150])  # and fifty that save nothing
 
 
 def test_auto_does_not_depend_on_the_order_of_rows_or_columns():

@@ -121,7 +121,7 @@ class PairSearch:
             least = log(len(self.ways.plain[0]))
             sure = [own for own in ranked if own.nats > least][:CANDIDATES]
             found = test.accept([*have, *sure]) if sure else None
-        if _agree(halves, sure, test.certain):
+        if test.certain or _agree(halves, sure):
             first, *others = ([*have, *own[:CANDIDATES]] for own in (ranked, *halves))
             found = replace(test, before=found or before).accept(first, others) or found
         return found
@@ -227,17 +227,17 @@ class PairTest:
         return mean * in_nats, error * in_nats
 
 
-def _agree(halves: list[list[Candidate]], sure: list[Candidate], certain: bool) -> bool:
+def _agree(halves: list[list[Candidate]], sure: list[Candidate]) -> bool:
     """Whether pairs that one half of the rows ranks first do well in the other half.
 
     Tables with weights of one half must lower the loss of the other half, by more than noise would.
     Pairs that have enough evidence alone are left out. If there are no more than `CANDIDATES`
-    pairs, none is chosen, so this says nothing: the answer is whether rows are nearly certain.
+    pairs, none is chosen, and the answer is no.
     """
     known = {own.names for own in sure}
     ranked = [[own for own in half if own.names not in known] for half in halves]
     if len(ranked[0]) <= CANDIDATES:
-        return certain
+        return False
     saved = dict.fromkeys((own.names for own in chain(*ranked)), 0.0)
     for own in chain(*(half[:CANDIDATES] for half in ranked)):
         saved[own.names] += own.saved  # a pair that both halves rank first says the same twice
