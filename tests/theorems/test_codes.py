@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 import weigh
-from weigh.bins import find_codes
+from weigh.base.columns import find_codes
 from weigh.cli import main
 from weigh.errors import ParameterWarning
 

@@ -12,12 +12,10 @@ binning       `Binning`: constraints on levels, and the levels of largest IV tha
 optimal       optimal grouping of neighbouring values by exact dynamic programming
 kernels       compiled loops over the values of a column
 reading       cut points and groups from the output of other libraries
-codes         numbers that look like codes, such as -9 or 999
 density       `Density`: a grid for class densities, instead of bins
 """
 
 from weigh.bins.binning import Binning, close_left
-from weigh.bins.codes import find_codes
 from weigh.bins.conditions import SINGLE, Ask, Condition, Kind, finder, read_rules
 from weigh.bins.crosses import AND, Cross, coarsen, refine
 from weigh.bins.cuts import ROOMY, check_cuts, fine_cuts, mdl_cuts, midpoint, quantile_cuts
