@@ -256,6 +256,7 @@ def test_what_the_known_answer_of_a_pair_says_loses_least_and_complete_rows_stay
     best = minimize(
         lambda changes: literal_factored_loss(changes, before, X, y, told),
         np.zeros(n + 5),
+        bounds=[(None, None)] * (n + 4) + [(-5, 5)],  # of ln(1 + k), whose factor may not overflow
         constraints={"type": "eq", "fun": lambda changes: changes[:n].sum()},
         options={"maxiter": 500, "ftol": 1e-13},
         method="SLSQP",
