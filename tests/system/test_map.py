@@ -1,10 +1,20 @@
 """The map: what CONTRIBUTING.md and the packages say they hold is there."""
 
 import ast
+import os
 import re
+import shlex
+import sys
+import threading
+from collections.abc import Iterator
 from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
 
 import pytest
+from click.testing import CliRunner
+
+from weigh.cli import main
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "weigh"
@@ -21,21 +31,63 @@ def test_a_package_lists_every_module_that_it_holds_and_no_other(package):
         assert sorted(listed) == sorted(there)
 
 
-def find_module(place: str) -> Path | None:
-    """The module or package that a dotted name of the walk begins with, which may end in a name."""
-    path = SOURCE / place.replace(".", "/")
-    found = (path.with_suffix(".py"), path / "__init__.py", path.parent.with_suffix(".py"))
-    return next((file for file in found if file.exists()), None)
-
-
-def test_the_map_names_every_package_and_the_walk_only_modules_that_are_there():
+def read_map() -> tuple[str, str]:
+    """The table of packages and the walk, as CONTRIBUTING.md has them."""
     text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     table, walk = text.split("## The map")[1].split("## Follow one row")
-    walk = walk.split("\n## ")[0]
+    return table, walk.split("\n## ")[0]
+
+
+def test_the_map_names_every_package():
+    table, _ = read_map()
     named = set(re.findall(r"`([a-z_0-9]+)`", table))
     assert {path.name for path in PACKAGES if path.parent == SOURCE} <= named
-    places = set(re.findall(r"`([a-z_0-9]+\.[A-Za-z_0-9.]+)`", walk)) - {"weigh.js"}
-    assert [place for place in places if find_module(place) is None] == []
+
+
+def calls_of(command: list[str]) -> Iterator[tuple[str, str]]:
+    """The functions of ours that run for a command, in order: module and name, or its class."""
+    codes: list[CodeType] = []
+
+    def note(frame: FrameType, event: str, _: Any) -> None:
+        if event == "call" and frame.f_code.co_filename.startswith(f"{SOURCE}{os.sep}"):
+            codes.append(frame.f_code)
+
+    before = sys.getprofile(), threading.getprofile()
+    threading.setprofile(note)
+    sys.setprofile(note)
+    try:
+        run(command)
+    finally:
+        sys.setprofile(before[0])
+        threading.setprofile(before[1])
+    for code in codes:
+        module = ".".join(Path(code.co_filename).relative_to(SOURCE).with_suffix("").parts)
+        for name in code.co_qualname.split("."):
+            yield module, name
+
+
+def run(command: list[str]) -> None:
+    done = CliRunner().invoke(main, command)
+    assert done.exit_code == 0, done.output
+    Path(command[-1]).rename(f"{command[-1]}.made")  # a second run would not write over it
+
+
+def test_the_walk_names_modules_once_and_in_the_order_in_which_a_row_meets_them(
+    tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    cells = [(("1st", "2nd", "3rd")[i % 3], i % 80) for i in range(400)]
+    rows = [f"{c},{age},{'yes' if age < 30 or c == '1st' else 'no'}" for c, age in cells]
+    Path("people.csv").write_text("\n".join(["Class,Age,Survived", *rows, "3rd,12,no"]), "utf-8")
+    steps = re.split(r"^`weigh (.*)`$", read_map()[1], flags=re.M)[1:]
+    named = [re.findall(r"^\| `([a-z_.]+)` \| `(\w+)` \|", own, re.M) for own in steps[1::2]]
+    modules = [module for own in named for module, _ in own]
+    assert len(modules) == len({*modules}) > 30
+    for command, own in zip(map(shlex.split, steps[::2]), named, strict=True):
+        run(command)  # the first run imports; what modules call while they load is no step
+        calls = calls_of(command)
+        assert [step for step in own if step not in calls] == []  # each after the last
+        Path(f"{command[-1]}.made").rename(command[-1])
 
 
 def late_imports(file: Path) -> list[str]:
