@@ -66,19 +66,104 @@ def count_codes(codes: Any, out: Any) -> None:
         out[0, codes[i]] += 1
 
 
+BATCH, WIDTH, FEW_CODES, FEW_CLASSES = 240, 32, 8, 4
+"""Rows and columns that are compared with each of the few codes at once. The counts of a batch fit
+into bytes, of which a vector register holds as many as there are columns."""
+
+
 @compiled
-def count_bytes(matrix: Any, classes: Any, out: Any) -> None:
+def count_bytes(
+    cells: Any, step: int, n_columns: int, classes: Any, n_classes: int, out: Any
+) -> None:
     """Add one to out[class, column, code] for each cell of a matrix of codes below 256.
 
-    `out` is flat, with BYTE_TABLE counters for each class and column. Unsigned numbers and steps of
-    a constant spare the check of negative positions and a multiplication in each cell.
+    `cells` are the bytes of the matrix, in which a row starts every `step` bytes. `out` is flat,
+    with BYTE_TABLE counters for each class and column.
     """
-    step = np.uint64(BYTE_TABLE)
-    for i in range(matrix.shape[0]):
-        table = np.uint64(classes[i]) * np.uint64(matrix.shape[1]) * step
-        for j in range(matrix.shape[1]):
-            out[table + np.uint64(matrix[i, j])] += np.uint32(1)
-            table += step
+    n_parts = (n_columns + WIDTH - 1) // WIDTH
+    suits = n_classes <= FEW_CLASSES and 4 * n_columns >= WIDTH
+    found = np.zeros((n_classes, n_parts, FEW_CODES * WIDTH), dtype=np.uint32)
+    for first in range(0, classes.shape[0], BATCH):
+        own, start = classes[first : first + BATCH], first * step
+        last = start + (own.shape[0] - 1) * step
+        whole = suits and last + n_parts * WIDTH <= cells.shape[0]
+        if whole and _join_bits(cells[start : last + n_columns]) < FEW_CODES:
+            _compare_batch(cells[start:], step, own, found)
+        else:
+            _count_batch(cells[start:], step, n_columns, own, out)
+    for k in range(n_classes if suits else 0):
+        for j in range(n_columns):
+            for code in range(FEW_CODES):
+                at = code * WIDTH + j % WIDTH
+                out[(k * n_columns + j) * BYTE_TABLE + code] += found[k, j // WIDTH, at]
+
+
+@compiled
+def _join_bits(cells: Any) -> Any:
+    """Bits that any byte has: no byte is larger."""
+    bits = np.uint8(0)
+    for i in range(cells.shape[0]):
+        bits |= cells[i]
+    return bits
+
+
+@compiled
+def _count_batch(cells: Any, step: int, n_columns: int, classes: Any, out: Any) -> None:
+    """Count cells one by one.
+
+    Unsigned numbers and steps of a constant spare the check of negative positions and a
+    multiplication in each cell.
+    """
+    for i in range(classes.shape[0]):
+        at = np.uint64(i) * np.uint64(step)
+        table = np.uint64(classes[i]) * np.uint64(n_columns) * np.uint64(BYTE_TABLE)
+        for j in range(n_columns):
+            out[table + np.uint64(cells[at + np.uint64(j)])] += np.uint32(1)
+            table += np.uint64(BYTE_TABLE)
+
+
+@compiled
+def _compare_batch(cells: Any, step: int, classes: Any, found: Any) -> None:
+    """Count cells below FEW_CODES: found[class, part of the columns, code * WIDTH + column].
+
+    The rows of a class are listed, and compared with each code four at a time; the compiler makes
+    one vector instruction of the comparisons of WIDTH columns.
+    """
+    starts, counts = np.empty(BATCH, np.uint64), np.empty(FEW_CODES * WIDTH, np.uint8)
+    one, four, width = np.uint64(1), np.uint64(4), np.uint64(WIDTH)
+    for k in range(found.shape[0]):
+        n, start = np.uint64(0), np.uint64(0)
+        for i in range(classes.shape[0]):
+            starts[n] = start
+            n += np.uint64(classes[i] == k)
+            start += np.uint64(step)
+        for part in range(found.shape[1]):
+            shift = np.uint64(part) * width
+            counts[:] = 0
+            s = np.uint64(0)
+            while s + four <= n:
+                a, b = starts[s] + shift, starts[s + one] + shift
+                c, d = starts[s + one + one] + shift, starts[s + four - one] + shift
+                for j in range(WIDTH):
+                    p = np.uint64(j)
+                    in_a, in_b, in_c, in_d = cells[a + p], cells[b + p], cells[c + p], cells[d + p]
+                    for code in range(FEW_CODES):
+                        counts[code * WIDTH + j] += (
+                            np.uint8(in_a == code)
+                            + np.uint8(in_b == code)
+                            + np.uint8(in_c == code)
+                            + np.uint8(in_d == code)
+                        )
+                s += four
+            while s < n:
+                a = starts[s] + shift
+                for j in range(WIDTH):
+                    in_a = cells[a + np.uint64(j)]
+                    for code in range(FEW_CODES):
+                        counts[code * WIDTH + j] += np.uint8(in_a == code)
+                s += one
+            for at in range(counts.shape[0]):
+                found[k, part, at] += counts[at]
 
 
 @compiled

@@ -8,6 +8,7 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from weigh.bins import MOST_OTHERS, Binning, Cross, Feature, Kind, Placed, sort_values
 from weigh.errors import Parameter, ParameterError
@@ -142,8 +143,11 @@ class Rows:
         """Number of rows of each class, column and code of a matrix of bytes."""
         from weigh import kernels
 
-        counts = np.zeros((self.n_classes, matrix.shape[1], BYTE_TABLE), dtype=np.uint32)
-        kernels.count_bytes(matrix, self.labels, counts.reshape(-1))
+        (n_rows, n_columns), step = matrix.shape, matrix.strides[0]
+        cells = as_strided(matrix, ((n_rows - 1) * step + n_columns,), (1,), writeable=False)
+        counts = np.zeros((self.n_classes, n_columns, BYTE_TABLE), dtype=np.uint32)
+        out = counts.reshape(-1)
+        kernels.count_bytes(cells, step, n_columns, self.labels, self.n_classes, out)
         return counts[:, :, :256]
 
 

@@ -470,3 +470,19 @@ def test_a_matrix_of_bytes_is_counted_as_its_columns_are(n_classes, n_columns):
     counts = rows.count_bytes(matrix)
     for j, codes in enumerate(matrix.T):
         np.testing.assert_array_equal(counts[:, j].T, rows.count(codes, 256))
+
+
+@pytest.mark.parametrize("largest", [2, 7, 8, 255])
+@pytest.mark.parametrize("hidden", [0, 5])
+@pytest.mark.parametrize(("n_classes", "n_columns"), [(1, 8), (2, 40), (4, 33), (5, 70), (2, 3)])
+def test_few_codes_are_compared_as_others_are_counted(n_classes, n_columns, hidden, largest):
+    rng = np.random.default_rng(3)
+    wide = rng.integers(0, 8, (2_000, n_columns + hidden)).astype(np.uint8)
+    wide[:, n_columns:] = 255  # between the rows of a matrix, and no part of it
+    wide[700, 1] = largest  # in one batch only
+    matrix = wide[:, :n_columns]
+    rows = Rows(rng.integers(0, n_classes, 2_000).astype(np.uint8), None, n_classes)
+    counts = rows.count_bytes(matrix)
+    assert counts.sum() == matrix.size
+    for j, codes in enumerate(matrix.T):
+        np.testing.assert_array_equal(counts[:, j].T, rows.count(codes, 256))
