@@ -235,6 +235,40 @@ def test_drift_from_metrics_is_that_of_the_rows(tmp_path, kind):
             assert one.p_value == pytest.approx(other.p_value)
 
 
+def test_a_pair_with_one_known_answer_is_absent_to_drift_of_rows_and_of_metrics(
+    tmp_path, monkeypatch
+):
+    for limit in ("LEAST_GAIN", "SPOKEN_GAIN"):
+        monkeypatch.setattr(f"weigh.educated.attenuation.{limit}", -np.inf)
+    monkeypatch.setattr("weigh.serving.records.MOST_LEVELS", 3)
+    model = weigh.EducatedNB(pairs=[("Class", "Sex")]).fit(PEOPLE, "Survived")
+    pair = model.evidence_["Class & Sex"]
+    assert np.ptp(np.vstack(pair.margins)) > 0
+    weigh.save(model, tmp_path / "m.json")
+    rows = [{k: v for k, v in row.items() if k != "Survived"} for row in PEOPLE.to_pylist()[::3]]
+    for row in rows[::4]:
+        del row["Sex"]
+    rows[1]["Sex"] = "other"
+    app = make_app(tmp_path / "m.json")
+    ask(app, "POST", "/score", {"rows": rows})
+    text = ask(app, "GET", "/metrics").body.decode()
+    found = read_counts(text, ask(app, "GET", "/healthz").json["version"])
+    assert found[("weigh_absent_rows_total", pair.name)] == len(rows[::4])
+    assert found[("weigh_unseen_rows_total", pair.name)] == 1
+    assert not [key for key in found if "not known" in key[-1]]
+    wanted = weigh.drift(model, [{"Sex": weigh.NOT_KNOWN} | row for row in rows])
+    given = weigh.drift(model, metrics=text)
+    for part in ("index", "p_value"):
+        for one, other in zip(given.checks, wanted.checks, strict=True):
+            assert getattr(one, part) == pytest.approx(getattr(other, part))
+    blank = weigh.drift(model, [row | {"Sex": weigh.NOT_KNOWN} for row in rows])
+    totals = model.evidence_.contributions([row | {"Sex": weigh.NOT_KNOWN} for row in rows])
+    before = model.evidence_.prior + sum(t.share @ t.by_class[:, 0] for t in model.evidence_)
+    sums = model.evidence_.prior + totals.sum(axis=(1, 2))
+    (mean,) = [check for check in blank.checks if check.name == "mean total"]
+    assert mean.index == pytest.approx(((sums.mean() - before) / sums.std()) ** 2)
+
+
 def test_levels_beyond_the_limit_are_counted_together_and_are_one_level_to_drift(
     tmp_path, monkeypatch
 ):

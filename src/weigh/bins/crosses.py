@@ -67,6 +67,12 @@ class Cross:
         return replace(self, pairs=tuple(sorted({*self.pairs, *halves})))
 
     @property
+    def whole(self) -> Cross:
+        """The cross without the pairs with an answer that is not known."""
+        kept = np.flatnonzero(~self.is_half).tolist()
+        return replace(self, pairs=tuple(self.pairs[i] for i in kept))
+
+    @property
     def is_half(self) -> Integers:
         """Mask of the pairs with an answer that is not known."""
         ends = [part.no_level for part in self.parts]

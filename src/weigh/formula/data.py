@@ -269,7 +269,10 @@ class Scorer:
         return self.finish(self.sums(self.places(rows)), rows)
 
     def sums(self, places: Sequence[Sequence[int]]) -> Floats:
-        """Sums of prior and weights from the indices of levels, before any exponent or curve."""
+        """Sums of prior and weights from the indices of levels, before any exponent or curve.
+
+        With an attenuation they are sums of weights: `finish` adds the prior.
+        """
         prior = [*self.formula.prior]
         start = prior if self.formula.attenuation is None else [0.0] * len(prior)
         add = self._add_one if len(start) == 1 else self._add_many

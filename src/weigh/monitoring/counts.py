@@ -68,10 +68,12 @@ def count_rows(evidence: Evidence, table: Table) -> tuple[list[LevelCounts], Tot
     """The counts of new rows by level of each table, and the totals of the rows."""
     seen = [LevelCounts(np.zeros(len(t.levels)), 0.0, Counter()) for t in evidence]
     totals = np.empty((table.n_rows, len(evidence.prior_row)))
-    weights = [t.padded for t in evidence]
+    weights, features = [t.padded for t in evidence.scored], [t.feature for t in evidence.scored]
+    margins = any(own.margins is not None for own in evidence)
     for rows, batch in in_batches(table):
         placed = engine.place(batch, evidence.features)
-        totals[rows] = engine.total_placed(placed, weights, evidence.prior_row, batch.n_rows)
+        scored = engine.place(batch, features) if margins else placed
+        totals[rows] = engine.total_placed(scored, weights, evidence.prior_row, batch.n_rows)
         for found, feature, places in zip(seen, evidence.features, placed, strict=True):
             by_level = np.bincount(places.levels[places.codes], minlength=len(feature.levels) + 1)
             unseen = _unseen(feature, batch, places) if by_level[-1] else Counter()

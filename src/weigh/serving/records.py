@@ -17,13 +17,16 @@ import time
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO
 
 import numpy as np
 
+from weigh.bins import Cross
 from weigh.formula import Formula, Row
+from weigh.formula.formula import Term
 from weigh.frames import Floats, Integers
 
 MOST_OFTEN, SECONDS = 10, 10.0
@@ -115,6 +118,44 @@ MOST_LEVELS = 256
 """Most levels of a table with their own series: the most frequent ones in training."""
 
 
+@dataclass(frozen=True)
+class _Cells:
+    """The cells of one table: one per level, one for absent values, one for values never seen.
+
+    `cells` maps the place of a row's level to its cell. A pair of which one answer is not known is
+    counted as absent: its level is not one of the training rows, with which drift compares.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    start: int
+    labels: tuple[str, ...]
+    listed: Integers  # levels with their own series
+    cells: list[int]
+
+    @classmethod
+    def of(cls, term: Term, start: int) -> _Cells:
+        """The cells of a table, the first of which is at `start`."""
+        feature, half = term.feature, np.zeros(len(term.weights), dtype=bool)
+        if isinstance(feature, Cross):
+            feature, half = feature.whole, feature.is_half
+        n, order = len(feature.labels), np.argsort(-np.array(term.share)[~half], kind="stable")
+        cells = start + np.where(half, n, np.cumsum(~half) - 1)
+        return cls(
+            term.name,
+            tuple(part.name for part in term.columns),
+            start,
+            feature.labels,
+            np.sort(order[:MOST_LEVELS]),
+            [*cells.tolist(), start + n],
+        )
+
+    @property
+    def absent(self) -> int:
+        """The cell of absent values; the next one is that of values never seen."""
+        return self.start + len(self.labels)
+
+
 class Traffic:
     """Counts of the rows that a model has scored, by level, and the sums of their totals.
 
@@ -125,14 +166,12 @@ class Traffic:
 
     def __init__(self, formula: Formula, version: str, folder: str | None = None) -> None:
         self.formula, self.version, self.folder = formula, version, folder
-        self.levels = [len(term.weights) for term in formula.terms]
-        self.starts: list[int] = np.cumsum([1, *(n + 2 for n in self.levels)]).tolist()
-        self.n_counts: int = self.starts[-1]
+        self.tables, self.n_counts = list[_Cells](), 1
+        for term in formula.terms:
+            self.tables.append(_Cells.of(term, self.n_counts))
+            self.n_counts = self.tables[-1].absent + 2
         self.n_totals = len(formula.prior)
-        columns = [[part.name for part in term.columns] for term in formula.terms]
-        self.tables = [*zip(self.starts, self.levels, columns, strict=False)]
-        orders = [np.argsort(-np.array(term.share), kind="stable") for term in formula.terms]
-        self.listed = [np.sort(order[:MOST_LEVELS]) for order in orders]
+        self.start = np.zeros(1) if formula.attenuation is None else np.array(formula.prior)
         cells = memoryview(self._open())
         self.counts = cells[: 8 * self.n_counts].cast("q")
         self.sums = cells[8 * self.n_counts :].cast("d")
@@ -160,16 +199,17 @@ class Traffic:
             os.close(number)
 
     def add(self, rows: Sequence[Row], places: Sequence[Sequence[int]], sums: Floats) -> None:
-        """Count rows, given the indices of their levels and their totals (`sums`)."""
+        """Count rows, given the indices of their levels and the sums of `Scorer.sums`."""
         counts, cells = self.counts, self.sums
         with self.lock:
             counts[0] += len(rows)
             for row, own in zip(rows, places, strict=True):
-                for (start, nothing, columns), place in zip(self.tables, own, strict=True):
-                    if place == nothing and all(row.get(name) is not None for name in columns):
-                        place += 1  # a value never seen in training
-                    counts[start + place] += 1
-            for totals in sums.tolist():  # faster than NumPy for one row
+                for table, place in zip(self.tables, own, strict=True):
+                    cell = table.cells[place]
+                    if cell == table.absent and all(row.get(c) is not None for c in table.columns):
+                        cell += 1  # a value never seen in training
+                    counts[cell] += 1
+            for totals in (sums + self.start).tolist():  # faster than NumPy for one row
                 for k, total in enumerate(totals):
                     cells[2 * k] += total
                     cells[2 * k + 1] += total * total
@@ -189,7 +229,7 @@ class Traffic:
         counts, sums = self.read()
         own = {"version": self.version}
         name = {"model": self.formula.model_name}
-        told = "Sum of the {} of all rows, before any recalibration.".format
+        told = "Sum of the {} of all rows, before any factor or recalibration.".format
         metrics: list[tuple[str, str, str, Iterable[tuple[dict[str, str], float]]]] = [
             ("model_info", "gauge", "The model that is served.", [(own | name, 1)]),
             ("reload_refused", "gauge", REFUSED, [({}, int(refused))]),
@@ -204,24 +244,23 @@ class Traffic:
         return "\n".join(line for metric in metrics for line in _metric(*metric)) + "\n"
 
     def _levels(self, counts: Integers) -> Iterator[tuple[dict[str, str], int]]:
-        for term, start, listed in zip(self.formula.terms, self.starts, self.listed, strict=False):
-            labels = term.feature.labels
-            for place in listed:
-                own = {"version": self.version, "feature": term.name, "level": labels[place]}
-                yield own, int(counts[start + place])
+        for table in self.tables:
+            for level in table.listed:
+                own = {"feature": table.name, "level": table.labels[level]}
+                yield {"version": self.version} | own, int(counts[table.start + level])
 
     def _rest(self, counts: Integers) -> Iterator[tuple[dict[str, str], int]]:
         """Rows of levels without their own series, for each table that has such levels."""
-        for (start, n, _), term, listed in zip(
-            self.tables, self.formula.terms, self.listed, strict=True
-        ):
-            if len(listed) < n:
-                rest = counts[start : start + n].sum() - counts[start + listed].sum()
-                yield {"version": self.version, "feature": term.name}, int(rest)
+        for table in self.tables:
+            if len(table.listed) < len(table.labels):
+                listed = counts[table.start + table.listed].sum()
+                rest = counts[table.start : table.absent].sum() - listed
+                yield {"version": self.version, "feature": table.name}, int(rest)
 
     def _no(self, counts: Integers, after: int) -> Iterator[tuple[dict[str, str], int]]:
-        for term, start, n in zip(self.formula.terms, self.starts, self.levels, strict=False):
-            yield {"version": self.version, "feature": term.name}, int(counts[start + n + after])
+        for table in self.tables:
+            own = {"version": self.version, "feature": table.name}
+            yield own, int(counts[table.absent + after])
 
     def _totals(self, sums: Floats) -> Iterator[tuple[dict[str, str], float]]:
         own = {"version": self.version}
