@@ -14,10 +14,12 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+import weigh
 from weigh.cli import main
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "weigh"
+INSTALLED = Path(weigh.__file__).parent  # a wheel runs from another folder than the source
 PACKAGES = sorted(path.parent for path in SOURCE.rglob("__init__.py") if path.parent != SOURCE)
 
 
@@ -49,7 +51,7 @@ def calls_of(command: list[str]) -> Iterator[tuple[str, str]]:
     codes: list[CodeType] = []
 
     def note(frame: FrameType, event: str, _: Any) -> None:
-        if event == "call" and frame.f_code.co_filename.startswith(f"{SOURCE}{os.sep}"):
+        if event == "call" and frame.f_code.co_filename.startswith(f"{INSTALLED}{os.sep}"):
             codes.append(frame.f_code)
 
     before = sys.getprofile(), threading.getprofile()
@@ -61,7 +63,7 @@ def calls_of(command: list[str]) -> Iterator[tuple[str, str]]:
         sys.setprofile(before[0])
         threading.setprofile(before[1])
     for code in codes:
-        module = ".".join(Path(code.co_filename).relative_to(SOURCE).with_suffix("").parts)
+        module = ".".join(Path(code.co_filename).relative_to(INSTALLED).with_suffix("").parts)
         for name in code.co_qualname.split("."):
             yield module, name
 
