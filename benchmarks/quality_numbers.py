@@ -30,7 +30,7 @@ import weigh
 from benchmarks import numbers_kept as kept
 from benchmarks.numbers_rivals import OURS, RIVAL, RIVALS, fit_ours, predict
 from benchmarks.numbers_sets import COUNTS, SETS, Problem
-from weigh.educated.intervals import Counts
+from weigh.educated.intervals import CountDistribution
 from weigh.layout import count_of
 
 PAGE = Path(__file__).parents[1] / "docs" / "quality_numbers.md"
@@ -138,7 +138,7 @@ def read_rival(name: str, learner: str) -> Measured | None:
     return Measured(np.where(np.isnan(known.seconds), np.nan, losses), known.seconds)
 
 
-def least_coverage(law: Counts, means: np.ndarray, stated: float = 0.9) -> np.ndarray:
+def least_coverage(law: CountDistribution, means: np.ndarray, stated: float = 0.9) -> np.ndarray:
     """The least probability, `stated` at least, that any interval of whole counts can have."""
     top = int(law.quantile(np.full(len(means), 0.9999), means).max()) + 1
     below = law.below(np.arange(-1.0, top + 1)[None], means[:, None])  # of -1 it is 0
@@ -157,7 +157,7 @@ def attain(name: str, n_train: int = 6000, n_test: int = 2000) -> dict[str, floa
     model = weigh.EducatedRegressor(family="poisson")
     model.fit(problem.X.iloc[train], problem.y[train], exposure=problem.exposure[train])
     rows, own = problem.X.iloc[test], {"exposure": problem.exposure[test]}
-    means, law = model.predict(rows, **own), Counts(model.dispersion_)
+    means, law = model.predict(rows, **own), CountDistribution(model.dispersion_)
     low, high = model.predict_interval(rows, 0.9, **own).T
     expected = law.below(high, means) - law.below(low - 1, means)
     measured = (low <= problem.y[test]) & (problem.y[test] <= high)

@@ -68,7 +68,7 @@ def bench_weighted() -> None:
     from sklearn.metrics import roc_auc_score
 
     from weigh import EvidenceNB, WeightedNB, engine
-    from weigh.evidence import Scorer
+    from weigh.evidence import SplitScorer
     from weigh.frames import read
     from weigh.weighted.auc import ScoredRows, collapse, rank
 
@@ -76,7 +76,7 @@ def bench_weighted() -> None:
         X, y = make_mixed(n_classes)
         naive = EvidenceNB().fit(X, y)
         placed = engine.place(read(X), [table.feature for table in naive.evidence_])
-        rows, scorer = engine.CodedRows.of(placed, y), Scorer.own(naive.evidence_)
+        rows, scorer = engine.CodedRows.of(placed, y), SplitScorer.own(naive.evidence_)
         ranking = rank(collapse(ScoredRows(rows, scorer, n_classes)), np.ones(X.shape[1]))
         scores = naive.decision_function(X) if n_classes == 2 else naive.predict_proba(X)
         theirs = best(lambda: roc_auc_score(y, scores, multi_class="ovo"), runs)  # noqa: B023

@@ -161,14 +161,14 @@ def _mask(rows: Any, n_rows: int) -> Mask:
 
 
 @dataclass(frozen=True)
-class Groups:
+class GroupRoles:
     """Group of each row, and role of each group in each split: `roles[group, split]`."""
 
     numbers: Integers
     roles: Integers
 
 
-def deal_groups(cv: Any, labels: Integers, kept: Mask | None, random_state: Any) -> Groups:
+def deal_groups(cv: Any, labels: Integers, kept: Mask | None, random_state: Any) -> GroupRoles:
     """Groups of rows by `cv`: rows of a group have the same role in every split."""
     if isinstance(cv, int | np.integer):
         from sklearn.utils import check_random_state
@@ -179,10 +179,10 @@ def deal_groups(cv: Any, labels: Integers, kept: Mask | None, random_state: Any)
     return group_splits(len(labels), read_splits(cv, labels, every, random_state))
 
 
-def group_folds(fold: Integers, n_folds: int) -> Groups:
+def group_folds(fold: Integers, n_folds: int) -> GroupRoles:
     """Groups of folds, numbered as `group_splits` does, with the last fold first."""
     np.subtract(n_folds - 1, fold, out=fold)
-    return Groups(fold, fold_roles(n_folds)[::-1])
+    return GroupRoles(fold, fold_roles(n_folds)[::-1])
 
 
 def fold_roles(n_folds: int) -> Integers:
@@ -192,7 +192,7 @@ def fold_roles(n_folds: int) -> Integers:
     return roles
 
 
-def group_splits(n_rows: int, splits: Sequence[Split]) -> Groups:
+def group_splits(n_rows: int, splits: Sequence[Split]) -> GroupRoles:
     """Group rows that have the same role in every split.
 
     >>> first = np.array([True, False, False])
@@ -207,7 +207,7 @@ def group_splits(n_rows: int, splits: Sequence[Split]) -> Groups:
         found, groups = np.unique(groups.astype(np.int64) * 3 + role, return_inverse=True)
         roles = np.column_stack([roles[found // 3], found % 3]).astype(np.uint8)
         groups = groups.astype(np.min_scalar_type(len(found)))
-    return Groups(groups, roles)
+    return GroupRoles(groups, roles)
 
 
 # ------------------------------------------------------------ rows on a cluster

@@ -16,8 +16,8 @@ from threadpoolctl import threadpool_info
 
 import weigh
 from weigh import AdjustedNB, BoostedNB, engine
-from weigh.adjusted.design import Ask, Design, DesignMatrix
-from weigh.adjusted.solve import Logistic, Polytomous
+from weigh.adjusted.design import Design, DesignMatrix, SplitPoint
+from weigh.adjusted.solve import OneAgainstRest, Polytomous
 from weigh.bins import Placed
 from weigh.engine import HELD_OUT, TRAIN, Block, CodedRows, Piecewise, Pile, Sums
 from weigh.folds import Dealer, deal_small, group_splits, read_splits
@@ -139,24 +139,24 @@ def draw_problem(kind, seed=3):
     random = np.random.default_rng(seed)
     rows = draw_rows(seed)
     dealt = rows.deal(4, 0)
-    if kind is Logistic:
+    if kind is OneAgainstRest:
         tables = tuple(random.normal(size=(4, 1)) for _ in range(3))
         design = Design(tables, np.full(1, 0.2))
-        return Logistic(DesignMatrix(rows, 3, design, (0, 1, 2)), of=2), dealt
+        return OneAgainstRest(DesignMatrix(rows, 3, design, (0, 1, 2)), of=2), dealt
     tables = tuple(random.normal(size=(4, 3)) for _ in range(3))
     design = Design(tables, random.normal(size=3))
     return Polytomous(DesignMatrix(rows, 3, design, (0, 1, 2)), shared=kind == "shared"), dealt
 
 
 @pytest.mark.parametrize("room", [None, 11])
-@pytest.mark.parametrize("kind", [Logistic, Polytomous, "shared"])
+@pytest.mark.parametrize("kind", [OneAgainstRest, Polytomous, "shared"])
 def test_a_fold_in_a_pass_over_all_rows_is_a_pass_over_its_rows_alone(monkeypatch, kind, room):
     problem, dealt = draw_problem(kind)
     if room is not None:
         monkeypatch.setattr("weigh.adjusted.solve.BLOCK", room)
     random, folded = np.random.default_rng(0), problem.deal(dealt)
     points = random.normal(size=(4, problem.size))
-    answers = folded.answer([Ask(a, k % 2 == 0, k) for k, a in enumerate(points)])
+    answers = folded.answer([SplitPoint(a, k % 2 == 0, k) for k, a in enumerate(points)])
     roles = dealt.roles[dealt.rows.groups]
     train, held_out = folded.split_weights
     for k, (a, found) in enumerate(zip(points, answers, strict=True)):
@@ -175,7 +175,7 @@ def test_a_fold_in_a_pass_over_all_rows_is_a_pass_over_its_rows_alone(monkeypatc
     assert dealt.rows.n_passes == 2  # one of the answers, one of the weights
 
 
-@pytest.mark.parametrize("kind", [Logistic, Polytomous, "shared"])
+@pytest.mark.parametrize("kind", [OneAgainstRest, Polytomous, "shared"])
 def test_derivatives_are_those_of_the_loss(kind):
     problem, _ = draw_problem(kind)
     at, step = np.random.default_rng(1).normal(size=problem.size), 1e-5
@@ -192,11 +192,11 @@ def test_the_loss_is_exact_where_rows_are_nearly_certain(weighted):
     totals = np.array([30.0, -25.0, 12.0, -0.1, 40.0, 3.0] * 100)
     y = (totals > 0).astype(float)
     weight = np.full(len(y), 1.0) if weighted else None
-    loss = Logistic(code([totals[:, None]], y, weight)).moments(np.ones(1), False).loss
+    loss = OneAgainstRest(code([totals[:, None]], y, weight)).moments(np.ones(1), False).loss
     assert loss == pytest.approx(np.logaddexp(0, -np.abs(totals)).sum(), rel=1e-13)
 
 
-@pytest.mark.parametrize("kind", [Logistic, Polytomous, "shared"])
+@pytest.mark.parametrize("kind", [OneAgainstRest, Polytomous, "shared"])
 def test_a_statistic_can_be_sent_to_where_the_rows_are(monkeypatch, kind):
     problem, dealt = draw_problem(kind)
     sent, there = [], CodedRows.sum
@@ -206,7 +206,7 @@ def test_a_statistic_can_be_sent_to_where_the_rows_are(monkeypatch, kind):
         return there(self, pickle.loads(pickle.dumps(statistic)))
 
     monkeypatch.setattr("weigh.adjusted.design.MAX_CACHED_BLOCKS", 0)
-    asks = [Ask(np.ones(problem.size), True, k) for k in range(4)]
+    asks = [SplitPoint(np.ones(problem.size), True, k) for k in range(4)]
     here = problem.deal(dealt).answer(asks)
     monkeypatch.setattr(CodedRows, "sum", sum_elsewhere)
     for mine, theirs in zip(here, problem.deal(dealt).answer(asks), strict=True):

@@ -12,7 +12,7 @@ from weigh.errors import ParameterError
 from weigh.exports.run import run_duckdb, run_onnx, run_pmml, run_sqlite, run_workbook
 from weigh.exports.selftest import check
 from weigh.formula import Formula, Scorer
-from weigh.serving.rows import Asked, RefusalError, read_rows
+from weigh.serving.rows import RefusalError, RequestedRows, read_rows
 from weigh.serving.served import Served
 
 ENDINGS = {"sql": "sql", "python": "py", "onnx": "onnx", "json": "json"}
@@ -226,7 +226,7 @@ def test_the_service_estimates_and_explains_for_the_exposure_of_a_row(tmp_path):
     weigh.save(model, tmp_path / "m.json")
     served = Served.load(tmp_path / "m.json", 10)
     rows = make_rows(5, seed=1).drop(columns=["claims", "cost"])
-    asked = Asked(tuple(rows.to_dict("records")), single=False)
+    asked = RequestedRows(tuple(rows.to_dict("records")), single=False)
     told = json.loads(served.score(asked))["rows"]
     given = {"exposure": "years", "offset": "shift"}
     expected, limits = model.predict(rows, **given), model.predict_interval(rows, **given)
@@ -234,7 +234,7 @@ def test_the_service_estimates_and_explains_for_the_exposure_of_a_row(tmp_path):
     np.testing.assert_allclose([[row["low"], row["high"]] for row in told], limits)
     assert {row["estimate_of"] for row in told} == {"claims"}
     first = {name: value for name, value in asked.rows[0].items() if name != "years"}
-    (one,) = json.loads(served.score(Asked((first,), single=False)))["rows"]
+    (one,) = json.loads(served.score(RequestedRows((first,), single=False)))["rows"]
     assert one["estimate"] == pytest.approx(expected[0] / rows["years"][0], rel=1e-12)
     assert one["estimate_of"] == "claims per unit of years"
     sheet = json.loads(served.explain(asked.rows[0], None, None))

@@ -22,7 +22,7 @@ import weigh
 from weigh import AdjustedNB, EvidenceNB, datasets, engine
 from weigh.adjusted.design import ALL
 from weigh.adjusted.fit import SEPARABLE
-from weigh.adjusted.solve import Logistic, Path, Polytomous, begin_search, run
+from weigh.adjusted.solve import OneAgainstRest, Path, Polytomous, begin_search, run
 from weigh.cli import main
 from weigh.folds import deal
 from weigh.frames import read_csv
@@ -537,7 +537,7 @@ def test_an_exponent_of_the_prior_belongs_to_each_class_and_counts_in_its_norm()
 def test_moments_of_blocks_of_rows_add_up(monkeypatch):
     random = np.random.default_rng(0)
     X, y = random.normal(size=(50, 3)), np.arange(50) % 2
-    problem = Logistic(code([X], y, random.random(50), 0.3))
+    problem = OneAgainstRest(code([X], y, random.random(50), 0.3))
     at = random.normal(size=3)
     whole = problem.moments(at, True)
     monkeypatch.setattr("weigh.adjusted.solve.BLOCK", 7)
@@ -603,7 +603,7 @@ def test_the_path_of_separable_folds_does_not_depend_on_the_order_of_norms():
     prior, Q = literal_q(X, y, 1.0)
     norms = np.geomspace(1, 3000, 8)
     weights, found = np.bincount(y).astype(float), {}
-    problem = Logistic(code([Q], y, None, float(prior)))
+    problem = OneAgainstRest(code([Q], y, None, float(prior)))
     for order in (norms, norms[::-1]):
         search = begin_search(weights, np.zeros(Q.shape[1]))
         for m in order.tolist():
@@ -724,13 +724,13 @@ def test_many_rows_take_no_more_passes_than_few(monkeypatch):
     X = rng.integers(0, 3, (200_000, 4)).astype(np.uint8)
     X[:, 3] = np.where(rng.random(len(X)) < 0.7, X[:, 2], X[:, 3])
     y = (rng.random(len(X)) < expit(1.5 * (X[:, 0] - 1.0) + X[:, 2] - 2.0)).astype(int)
-    passes, moments = [], Logistic.moments
+    passes, moments = [], OneAgainstRest.moments
 
     def counted(self, exponents, curved):
         passes.append(curved)
         return moments(self, exponents, curved)
 
-    monkeypatch.setattr(Logistic, "moments", counted)
+    monkeypatch.setattr(OneAgainstRest, "moments", counted)
     for n in (2_000, 200_000):
         passes.clear()
         CodedNB(norm=None).fit(X[:n], y[:n])

@@ -11,7 +11,7 @@ from weigh.educated.dual import Kernel, Part
 from weigh.educated.loo import leave_one_out
 from weigh.educated.matrices import Covariance
 from weigh.educated.monotone import hold_orders
-from weigh.educated.prior import Block as PriorBlock
+from weigh.educated.prior import PriorBlock
 from weigh.educated.scales import Update, begin, find_scales, log_marginal
 from weigh.educated.solve import Problem, find_weights, state_at
 from weigh.educated.uncertainty import add_scale_uncertainty, information

@@ -23,14 +23,14 @@ from weigh.educated.loo import loosen
 from weigh.educated.pairs import (
     MARGIN,
     VARIANCES,
-    Part,
+    CutFeature,
     Ways,
     _score,
     count_pairs,
     evidence_of_pairs,
     rank_pairs,
 )
-from weigh.educated.passes import View
+from weigh.educated.passes import RowsAtWeights
 from weigh.educated.scales import find_scales
 from weigh.educated.segments import coarsen, is_coarse
 from weigh.educated.selection import PairSearch, _agree, select_pairs
@@ -103,12 +103,12 @@ def test_pairs_are_ranked_by_evidence_of_each_half_and_of_all_rows(room, seed, n
     rng = np.random.default_rng(seed)
     codes = rng.integers(0, 3, (200, 4))
     labels = (codes[:, 0] == codes[:, 1]).astype(int) + (n_classes > 2) * rng.integers(0, 2, 200)
-    parts = [Part(Feature(f"x{j}", values=(0, 1, 2)), Source.of(j, 3)) for j in range(4)]
+    parts = [CutFeature(Feature(f"x{j}", values=(0, 1, 2)), Source.of(j, 3)) for j in range(4)]
     weight, salts = rng.uniform(0.5, 2, 200), (1, 2, 3, 4)
     rows = CodedRows([*np.ascontiguousarray(codes.T)], labels, weight)
     target = Target(np.bincount(labels, weight, n_classes))
     design = Design(tuple(part.source for part in parts))
-    view = View(design, target, rng.normal(size=(13, target.n_totals)))
+    view = RowsAtWeights(design, target, rng.normal(size=(13, target.n_totals)))
     block = Block(rows.codes, labels, weight)
     moments, half = view.moments(block, design.place(block)), halve(block, salts)
     with pytest.MonkeyPatch.context() as patch:
@@ -210,7 +210,9 @@ def test_pairs_are_counted_and_coded_as_the_table_itself_would_have_them(missing
     sample = label_sample(read(frame), y, weight)
     tables = EducatedNB(pairs=0, missing=missing)._tally(sample).tables
     rows = code_rows(sample, [t.feature for t in tables])
-    parts = tuple(Part.of(t.feature, j, coarsen(t.feature, t.counts)) for j, t in enumerate(tables))
+    parts = tuple(
+        CutFeature.of(t.feature, j, coarsen(t.feature, t.counts)) for j, t in enumerate(tables)
+    )
     target = Target(np.bincount(y, weight))
     ((counts, source),) = count_pairs([parts], rows, target)
     literal = count_table(

@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 from weigh import EducatedNB
 from weigh.educated.design import Design, Source, Target
 from weigh.educated.loo import LossSums
-from weigh.educated.passes import LossDerivatives, View
+from weigh.educated.passes import LossDerivatives, RowsAtWeights
 from weigh.engine import CodedRows
 
 
@@ -72,7 +72,7 @@ def test_neither_blocks_nor_threads_change_the_model(monkeypatch, asked, n_class
 
 def test_what_is_sent_to_the_rows_is_the_same_bytes_whether_or_not_it_was_used():
     design = Design((Source.of(0, 3), Source.of(1, 2)))
-    view = View(design, Target(np.ones(2)), np.zeros((6, 1)))
+    view = RowsAtWeights(design, Target(np.ones(2)), np.zeros((6, 1)))
     look, judged = LossDerivatives(view, (0, 1)), LossSums((), 1)
     before = pickle.dumps((look, judged))
     rows = CodedRows([np.array([0, 1, 3]), np.array([1, 2, 0])], np.array([0, 1, 1]))

@@ -18,8 +18,8 @@ from sklearn.metrics import r2_score
 import weigh
 from weigh import EducatedRegressor, engine
 from weigh.cli import main
-from weigh.educated.intervals import Counts, Factors, law_interval
-from weigh.educated.numbers import Numbers
+from weigh.educated.intervals import BlankFactors, CountDistribution, law_interval
+from weigh.educated.numbers import NumberTarget
 from weigh.educated.prior import curve
 from weigh.educated.solve import find_weights, state_at
 from weigh.educated.task import Task, problem_of
@@ -28,7 +28,7 @@ from weigh.formula import Formula
 from weigh.frames import number_sample, read
 from weigh.newton.regression import GAMMA, POISSON, Power
 from weigh.serving.contract import describe
-from weigh.serving.rows import Asked
+from weigh.serving.rows import RequestedRows
 from weigh.serving.served import Served
 from weigh.sheet import EstimateSheet
 
@@ -126,7 +126,7 @@ def test_without_a_penalty_a_fit_is_the_generalised_linear_model(family, rival):
     rows = engine.CodedRows.of(
         engine.place(sample.table, [counts.feature for counts in tally.tables]), numbers
     )
-    problem = problem_of(Task(rows, tally.tables, Numbers(family, y.mean(), len(y))))
+    problem = problem_of(Task(rows, tally.tables, NumberTarget(family, y.mean(), len(y))))
     start = np.zeros((problem.n_weights, 1))
     start[0] = np.log(y.mean())
     state = find_weights(state_at(problem, start, np.full(2, 1e-9)), 1e-13)
@@ -390,14 +390,14 @@ def shortest_interval(law, mean, coverage):
 
 
 def known_factors(n):
-    return Factors(np.ones((1, 40)), np.zeros(n, np.int64), np.ones(n, np.bool_))
+    return BlankFactors(np.ones((1, 40)), np.zeros(n, np.int64), np.ones(n, np.bool_))
 
 
 @pytest.mark.parametrize("coverage", [0.5, 0.9])
 @pytest.mark.parametrize("dispersion", [1.0, 2.5, 6.0])
 def test_an_interval_of_counts_is_the_shortest_that_holds_its_coverage(dispersion, coverage):
     """Up to one count: the bisection stops where no single step shortens the interval."""
-    law, mean, known = Counts(dispersion), np.linspace(0.013, 40, 67), known_factors(67)
+    law, mean, known = CountDistribution(dispersion), np.linspace(0.013, 40, 67), known_factors(67)
     found = np.column_stack(law_interval(law, mean, known, coverage))
     assert [*map(tuple, found)] == [shortest_interval(law, one, coverage) for one in mean]
     same = law_interval(law, mean, replace(known, known=~known.known), coverage)
@@ -413,7 +413,7 @@ def test_an_interval_of_counts_is_the_shortest_that_holds_its_coverage(dispersio
 @pytest.mark.parametrize("dispersion", [1.0, 2.5, 7.0, 20.0, 60.0])
 def test_limits_of_counts_move_with_the_mean_without_leaps(dispersion):
     low, high = law_interval(
-        Counts(dispersion), np.linspace(0.05, 100, 1000), known_factors(1000), 0.9
+        CountDistribution(dispersion), np.linspace(0.05, 100, 1000), known_factors(1000), 0.9
     )
     assert (np.diff(high) >= 0).all()
     assert np.abs(np.diff(high - low)).max() <= 1
@@ -429,7 +429,7 @@ def test_a_factor_that_is_not_known_makes_intervals_of_counts_hardly_shorter(
     mean, known = np.linspace(0.05, 12 + dispersion, 100), known_factors(100)
     vague = replace(known, sets=np.linspace(1 - spread, 1 + spread, 40)[None], known=~known.known)
     (low, high), (vague_low, vague_high) = (
-        law_interval(Counts(dispersion), mean, own, 0.9) for own in (known, vague)
+        law_interval(CountDistribution(dispersion), mean, own, 0.9) for own in (known, vague)
     )
     assert (vague_low <= low).all()
     assert (vague_high - vague_low >= high - low - shorter).all()
@@ -448,7 +448,7 @@ def test_intervals_of_counts_cover_what_the_law_of_each_row_says(scale, dispersi
     X, train, test = pd.DataFrame({"kind": kind.astype(str)}), slice(6000), slice(6000, None)
     model = EducatedRegressor(family="poisson").fit(X[train], y[train], exposure=exposure[train])
     low, high = model.predict_interval(X[test], exposure=exposure[test]).T
-    law = Counts(model.dispersion_)
+    law = CountDistribution(model.dispersion_)
     means = model.predict(X[test], exposure=exposure[test])
     expected = law.below(high, means) - law.below(low - 1, means)
     assert (expected >= 0.9 - 1e-12).all()
@@ -814,7 +814,7 @@ def test_an_evaluation_and_the_service_say_what_the_exposure_is(tmp_path):
     assert "per unit" not in heading  # its measures are those of each row's exposure
     weigh.save(model, tmp_path / "m.json")
     served = Served.load(tmp_path / "m.json", 10)
-    answer = json.loads(served.score(Asked(({},), single=True)))
+    answer = json.loads(served.score(RequestedRows(({},), single=True)))
     assert answer["estimate_of"] == "claims per unit of years"
     schema = json.loads(served.contract)["components"]["schemas"]["Score"]
     Draft202012Validator(schema).validate(answer)

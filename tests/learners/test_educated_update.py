@@ -11,7 +11,7 @@ import weigh
 from weigh.bins import Feature
 from weigh.cli import main
 from weigh.educated.fit import fit_task
-from weigh.educated.numbers import Numbers
+from weigh.educated.numbers import NumberTarget
 from weigh.educated.quadratic import Quadratic
 from weigh.educated.solve import PRECISE, find_weights, state_at
 from weigh.educated.task import Task, problem_of
@@ -71,7 +71,7 @@ def test_of_a_quadratic_loss_the_summary_and_new_rows_give_the_joint_fit_exactly
         Counts(feature, np.bincount(codes)[:, None].astype(float))
         for feature, codes in zip(features, whole.codes, strict=True)
     )
-    target, rng = Numbers(Gaussian(), 0.0, 500.0), np.random.default_rng(2)
+    target, rng = NumberTarget(Gaussian(), 0.0, 500.0), np.random.default_rng(2)
     scales = np.array([3.0, 0.5])
 
     def best(rows, past=None):

@@ -8,7 +8,7 @@ import pytest
 
 import weigh
 from weigh import Scorecard
-from weigh.recourse.changes import Change
+from weigh.recourse.changes import ColumnChange
 
 RNG = np.random.default_rng(0)
 N = 500
@@ -179,5 +179,5 @@ def test_levers_print_as_text_html_frame_and_plain_data():
 
 
 def test_a_whole_number_that_a_table_holds_as_a_float_is_told_as_one():
-    told = [str(Change("income", before, 5.0, "> 4")) for before in (0.0, 2.5)]
+    told = [str(ColumnChange("income", before, 5.0, "> 4")) for before in (0.0, 2.5)]
     assert told == ["income: 0 -> > 4", "income: 2.5 -> > 4"]

@@ -15,9 +15,9 @@ from numpy.testing import assert_allclose
 from sklearn.base import clone
 
 import weigh
-from weigh.budget.levels import Shape, Ways, allocate_levels, choose_groups
-from weigh.budget.quadratic import Quadratic, find_points
-from weigh.budget.small import Ranking, Rows
+from weigh.budget.levels import Groupings, Shape, allocate_levels, choose_groups
+from weigh.budget.quadratic import LossExpansion, find_points
+from weigh.budget.small import SampleRows, TableRanking
 from weigh.cli import main
 from weigh.frames import write_file
 from weigh.store.scorer import load_scorer
@@ -88,8 +88,8 @@ def test_informative_features_are_kept(fitted):
 
 def near(fitted, at_optimum=True):
     model, X, y = fitted
-    rows = Rows.read(model, X, y)
-    return Quadratic.at(model.evidence_, rows.sample, at_optimum), rows
+    rows = SampleRows.read(model, X, y)
+    return LossExpansion.at(model.evidence_, rows.sample, at_optimum), rows
 
 
 def test_the_quadratic_has_the_gradient_and_the_curvature_of_the_loss(fitted):
@@ -137,7 +137,7 @@ def partitions(items):
 def test_groups_of_one_table_are_the_best_of_all_partitions(ordered, most):
     rng = np.random.default_rng(most)
     weights, curvature = rng.normal(size=(7, 1)), rng.uniform(1, 20, 7)
-    found = Ways.find(Shape(7, 0, ordered), weights, curvature, most)
+    found = Groupings.find(Shape(7, 0, ordered), weights, curvature, most)
 
     def error(groups):
         groups = np.array(groups)
@@ -155,7 +155,7 @@ def test_groups_of_one_table_are_the_best_of_all_partitions(ordered, most):
 def test_levels_are_allotted_as_the_best_of_all_allotments():
     rng = np.random.default_rng(0)
     groups = tuple(np.arange(4).clip(max=k) for k in range(4))
-    ways = [Ways(np.sort(rng.exponential(size=4))[::-1], groups) for _ in range(4)]
+    ways = [Groupings(np.sort(rng.exponential(size=4))[::-1], groups) for _ in range(4)]
     for total in range(2, 17):
         sizes = allocate_levels(ways, total)
         every = [s for s in product(range(1, 5), repeat=4) if sum(k for k in s if k > 1) <= total]
@@ -171,7 +171,7 @@ def test_tables_that_take_turns_do_not_raise_the_loss_of_tables_by_themselves(fi
     together = choose_groups(quadratic, shapes, 3)
     curvature, weights = np.diagonal(quadratic.hessian[0]), quadratic.solve()
     alone = [
-        Ways.find(shape, weights[:, span].T, curvature[span], 3).groups[-1]
+        Groupings.find(shape, weights[:, span].T, curvature[span], 3).groups[-1]
         for shape, span in zip(shapes, quadratic.spans, strict=True)
     ]
     assert quadratic.merged(together).least() <= quadratic.merged(alone).least() + 1e-9
@@ -185,8 +185,8 @@ def test_the_features_are_within_two_thousandths_of_a_bit_of_the_best_of_all_sub
     X = pd.DataFrame(Z, columns=[*"abcdef"])
     y = rng.random(800) < 1 / (1 + np.exp(-Z @ rng.normal(size=6)))
     model = weigh.EducatedNB(pairs=0).fit(X, y)
-    rows = Rows.read(model, X, y)
-    ranking = Ranking.of(model.evidence_, rows, 4)
+    rows = SampleRows.read(model, X, y)
+    ranking = TableRanking.of(model.evidence_, rows, 4)
 
     def loss(names):
         return rows.fit(names, {name: ranking.bins[name] for name in names}).loo_loss_

@@ -19,12 +19,12 @@ import weigh
 from weigh import EvidenceNB, WeightedNB, datasets, engine
 from weigh.cli import main
 from weigh.engine import CodedRows
-from weigh.evidence import Scorer
+from weigh.evidence import SplitScorer
 from weigh.folds import deal
 from weigh.frames import read_csv
 from weigh.weighted.auc import ScoredRows, collapse, gain_ratios, rank
 from weigh.weighted.learner import METHODS
-from weigh.weighted.search import PATIENCE, RATES, SIZES, Step, WalkSettings, _rescore_ends
+from weigh.weighted.search import PATIENCE, RATES, SIZES, AcceptedStep, WalkSettings, _rescore_ends
 
 LIGHT = settings(max_examples=25, deadline=None)
 CodedNB = partial(WeightedNB, categorical_features="all", choose_on="training")
@@ -71,7 +71,7 @@ def make_terms(X, y, weight=None, **parameters):
     model = EvidenceNB(**{"categorical_features": "all"} | parameters).fit(X, y, weight)
     placed = engine.place(model._read(X), [table.feature for table in model.evidence_])
     rows = CodedRows.of(placed, np.asarray(y), weight)
-    return collapse(ScoredRows(rows, Scorer.own(model.evidence_), len(model.classes_)))
+    return collapse(ScoredRows(rows, SplitScorer.own(model.evidence_), len(model.classes_)))
 
 
 def literal_parts(X, y):
@@ -286,7 +286,7 @@ def test_no_search_ends_below_its_start_and_every_step_kept_rises(
 
 def end_of(running, exact, tol=0.0):
     """AUCs that a walk with running AUCs keeps, once its end is scored exactly."""
-    steps = [Step(np.array([float(i)]), auc) for i, auc in enumerate(running)]
+    steps = [AcceptedStep(np.array([float(i)]), auc) for i, auc in enumerate(running)]
     accepts = WalkSettings(steps[0].weights, "hill_climbing", tol, 0, (0,)).accepts
     score = lambda weights: [exact[int(each[0])] for each in weights]  # noqa: E731
     (kept,) = _rescore_ends(score, accepts, [steps])

@@ -33,6 +33,20 @@ def test_a_package_lists_every_module_that_it_holds_and_no_other(package):
         assert sorted(listed) == sorted(there)
 
 
+PARTS_OF_A_FIT = {"Design", "Fit", "Problem"}
+"""Learners whose weights are fitted have these, each of its own."""
+
+
+def test_a_class_has_a_name_of_its_own():
+    homes: dict[str, list[str]] = {}
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.parse(path.read_text("utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, []).append(path.relative_to(SOURCE).as_posix())
+    shared = {name: own for name, own in homes.items() if len(own) > 1}
+    assert {name: own for name, own in shared.items() if name not in PARTS_OF_A_FIT} == {}
+
+
 def read_map() -> tuple[str, str]:
     """The table of packages and the walk, as CONTRIBUTING.md has them."""
     text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")

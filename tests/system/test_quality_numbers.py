@@ -5,7 +5,7 @@ import pytest
 from benchmarks.quality_numbers import Measured, error_of_ratio, least_coverage
 from scipy.stats import poisson
 
-from weigh.educated.intervals import Counts, Factors, law_interval
+from weigh.educated.intervals import BlankFactors, CountDistribution, law_interval
 
 
 def literal_least(mean, stated):
@@ -17,19 +17,19 @@ def literal_least(mean, stated):
 def test_the_least_coverage_of_counts_is_that_of_all_intervals():
     means = np.array([0.02, 0.1, 0.2, 0.7, 3.0, 6.0])
     expected = [literal_least(mean, 0.9) for mean in means]
-    np.testing.assert_allclose(least_coverage(Counts(1.0), means), expected, rtol=1e-9)
+    np.testing.assert_allclose(least_coverage(CountDistribution(1.0), means), expected, rtol=1e-9)
 
 
 def test_no_interval_of_rare_counts_is_near_to_90_percent():
     """With a mean below 0.05 zero alone is 95% or more."""
     means = np.linspace(0.005, 0.05, 10)
-    assert (least_coverage(Counts(1.0), means) >= np.exp(-0.05) - 1e-12).all()
+    assert (least_coverage(CountDistribution(1.0), means) >= np.exp(-0.05) - 1e-12).all()
 
 
 def test_intervals_of_counts_cover_at_least_what_the_least_can():
     means = np.linspace(0.05, 5, 60)
-    for law in (Counts(1.0), Counts(3.0)):
-        none = Factors(np.ones((1, 40)), np.zeros(60, dtype=int), np.ones(60, dtype=bool))
+    for law in (CountDistribution(1.0), CountDistribution(3.0)):
+        none = BlankFactors(np.ones((1, 40)), np.zeros(60, dtype=int), np.ones(60, dtype=bool))
         low, high = law_interval(law, means, none, 0.9)
         covered = law.below(high, means) - law.below(low - 1, means)
         assert (covered >= least_coverage(law, means) - 1e-12).all()

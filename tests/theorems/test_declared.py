@@ -235,10 +235,10 @@ def test_pages_and_text_show_ordered_levels_in_their_order():
 
 
 def test_plots_draw_ordered_levels_in_their_order():
-    from weigh.plot.selection import Question, panel_of
+    from weigh.plot.selection import WeightLine, panel_of
 
     model = weigh.EvidenceNB().fit(in_pandas(), CLASSES)
-    panel = panel_of(model.evidence_["size"], Question(("",), np.ones((1, 1)), ""))
+    panel = panel_of(model.evidence_["size"], WeightLine(("",), np.ones((1, 1)), ""))
     assert [*panel.labels] == SIZES[:3]
 
 

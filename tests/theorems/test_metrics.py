@@ -37,7 +37,7 @@ from weigh.metrics import (
     population_stability_index,
     reliability_table,
 )
-from weigh.newton.regression import Coefficients, Rows, fit_coefficients
+from weigh.newton.regression import Coefficients, DesignRows, fit_coefficients
 
 LIGHT = settings(max_examples=25, deadline=None)
 OF_TWO = (
@@ -877,7 +877,7 @@ def test_the_logistic_fit_has_the_least_loss_wherever_it_begins(seed):
 
     least = minimize(loss, np.zeros(3)).fun
     for start in (None, rng.normal(size=3), np.array([40.0, 60.0, -50.0])):
-        fit = fit_coefficients(Rows(design, ones / (ones + zeros), ones + zeros), start)
+        fit = fit_coefficients(DesignRows(design, ones / (ones + zeros), ones + zeros), start)
         assert loss(fit.b) <= least + 1e-9
     p = expit(design @ fit.b)
     information = design.T @ (((ones + zeros) * p * (1 - p))[:, None] * design)

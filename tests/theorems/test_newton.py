@@ -22,7 +22,7 @@ from weigh.newton.descent import (
     follow,
     step_in_order,
 )
-from weigh.newton.regression import LOGISTIC, SOFTMAX, Moments, Rows, fit_coefficients
+from weigh.newton.regression import LOGISTIC, SOFTMAX, DesignRows, Moments, fit_coefficients
 
 LIGHT = settings(max_examples=25, deadline=None)
 seeds = st.integers(0, 2**32 - 1)
@@ -145,7 +145,7 @@ def test_a_loss_of_any_exponential_family_can_be_passed_in(family, seed):
     mean = np.exp(X @ rng.normal(size=3) / 2)
     target = rng.poisson(mean).astype(float) if family is Poisson else rng.gamma(2, mean / 2) + 0.01
     design = np.column_stack([np.ones(200), X])
-    found = fit_coefficients(Rows(design, target, weight, family())).b
+    found = fit_coefficients(DesignRows(design, target, weight, family())).b
     if family is Gaussian:
         root = np.sqrt(weight)
         expected = np.linalg.lstsq(design * root[:, None], target * root)[0]

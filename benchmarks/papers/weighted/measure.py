@@ -24,7 +24,7 @@ from benchmarks.papers.weighted.printed import SETS
 from weigh import C44Classifier, WeightedNB, engine
 from weigh.bins import Cross, Feature, Placed
 from weigh.engine import CodedRows, Levels
-from weigh.evidence import Evidence, Scorer, contrast, weigh_tally
+from weigh.evidence import Evidence, SplitScorer, contrast, weigh_tally
 from weigh.folds import TRAIN
 from weigh.frames import read
 from weigh.tally import Rows, Tally, count_placed
@@ -74,7 +74,7 @@ class Part:
             counts = np.bincount(rows.labels, rows.weight, rows.n_classes).astype(np.float64)
             tallies.append(Tally(self.tally.classes, counts, tuple(parts)))
         models = [self.weigh(tally, 1.0) for tally in tallies]
-        scorer = Scorer.held_out(models, [*map(Levels.own, tallies)], dealt.roles)
+        scorer = SplitScorer.held_out(models, [*map(Levels.own, tallies)], dealt.roles)
         return collapse(ScoredRows(dealt.rows, scorer, self.rows.n_classes))
 
     @cached_property
@@ -83,7 +83,7 @@ class Part:
 
     @cached_property
     def _seen(self) -> DistinctRows:
-        return collapse(ScoredRows(self._coded, Scorer.own(self.naive), self.rows.n_classes))
+        return collapse(ScoredRows(self._coded, SplitScorer.own(self.naive), self.rows.n_classes))
 
     def totals(self, weights: Any) -> Any:
         tables = [w * table.padded for w, table in zip(weights, self.naive, strict=True)]

@@ -1,8 +1,8 @@
 """Design matrix whose columns are the weights of naive Bayes, and the moments of a loss over it.
 
 The matrix is expanded block by block. Loss, gradient and Hessian are summed over the blocks for
-many points at once: a search asks for the moments at a point (`Ask`), and one pass over the rows
-answers all searches.
+many points at once: a search asks for the moments at a point (`SplitPoint`), and one pass over the
+rows answers all searches.
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ class Expansion:
 
 
 @dataclass(frozen=True)
-class Ask:
+class SplitPoint:
     """Request for the loss and gradient at some exponents, with the Hessian if `curved`."""
 
     exponents: Floats
@@ -187,7 +187,7 @@ class Ask:
 
 
 @dataclass(frozen=True)
-class Moments:
+class SummedMoments:
     """Loss in nats and its derivatives, summed over rows. Moments of two sets of rows add.
 
     `wrong` is the number of misclassified rows; `held_out` is the loss of a split's hold-out rows.
@@ -199,9 +199,9 @@ class Moments:
     wrong: float = 0.0
     held_out: float = 0.0
 
-    def __add__(self, other: Moments) -> Moments:
+    def __add__(self, other: SummedMoments) -> SummedMoments:
         both = self.hessian is not None and other.hessian is not None
-        return Moments(
+        return SummedMoments(
             self.loss + other.loss,
             self.gradient + other.gradient,
             self.hessian + other.hessian if both else None,  # type: ignore[operator]
@@ -240,12 +240,12 @@ class Problem(ABC):
         """Copy whose rows are assigned to folds, each fold with its own design if given."""
         return replace(self, matrix=self.matrix.deal(dealt, folds))
 
-    def moments(self, exponents: Floats, curved: bool) -> Moments:
+    def moments(self, exponents: Floats, curved: bool) -> SummedMoments:
         """Loss, gradient and, if `curved`, Hessian of all rows."""
-        return self.answer([Ask(exponents, curved)])[0]
+        return self.answer([SplitPoint(exponents, curved)])[0]
 
     @abstractmethod
-    def answer(self, asks: Sequence[Ask]) -> list[Moments]:
+    def answer(self, asks: Sequence[SplitPoint]) -> list[SummedMoments]:
         """Moments at many points and in many splits, in one pass."""
 
 
@@ -262,10 +262,10 @@ class PerAsk(Protocol):
 
 def answer_asks(
     matrix: DesignMatrix,
-    asks: Sequence[Ask],
+    asks: Sequence[SplitPoint],
     statistic: Callable[[Expansion, Floats, tuple[int, ...]], PerAsk],
     block_size: int,
-) -> list[Moments]:
+) -> list[SummedMoments]:
     """Moments at many points and in many splits, in one pass.
 
     Points that share a design also share one statistic, which `statistic` makes.
@@ -279,7 +279,7 @@ def answer_asks(
         points = np.array([asks[i].exponents for i in indices])
         curved = tuple(n for n, i in enumerate(indices) if asks[i].curved)
         statistics.append(statistic(expansion, points, curved))
-    found: dict[int, Moments] = {}
+    found: dict[int, SummedMoments] = {}
     for indices, each, sums in zip(
         queries_by_design.values(), statistics, sum_each(matrix.rows, statistics), strict=True
     ):
@@ -287,12 +287,12 @@ def answer_asks(
     return [found[i] for i in range(len(asks))]
 
 
-def read_moments(sums: Sums, curved: Sequence[int]) -> list[Moments]:
+def read_moments(sums: Sums, curved: Sequence[int]) -> list[SummedMoments]:
     """Split the sums of a pass into the moments of each point."""
     numbers, gradients, hessians = sums.arrays
     by_point = {i: mirror(half) for i, half in zip(curved, hessians, strict=True)}
     return [
-        Moments(float(loss), gradient, by_point.get(i), float(wrong), float(held_out))
+        SummedMoments(float(loss), gradient, by_point.get(i), float(wrong), float(held_out))
         for i, ((loss, wrong, held_out), gradient) in enumerate(
             zip(numbers, gradients, strict=True)
         )

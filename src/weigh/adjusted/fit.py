@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from weigh.adjusted.design import Design, DesignMatrix, Moments, Problem
-from weigh.adjusted.solve import Logistic, NormPath, Path, Polytomous, choose_norm
+from weigh.adjusted.design import Design, DesignMatrix, Problem, SummedMoments
+from weigh.adjusted.solve import NormPath, OneAgainstRest, Path, Polytomous, choose_norm
 from weigh.bins import Placed, label
 from weigh.engine import (
     Block,
@@ -230,7 +230,7 @@ class Training:
         """Warn the caller of `fit`, naming the class that is fitted."""
         warn_caller(self.about + text, category)
 
-    def check_converged(self, solution: Solution[Moments]) -> Solution[Moments]:
+    def check_converged(self, solution: Solution[SummedMoments]) -> Solution[SummedMoments]:
         """Return the solution; warn if it did not converge."""
         left = solution.residual / self.weight_sum
         if not (solution.converged or solution.stopped or left < 1e-8):
@@ -274,7 +274,7 @@ class Fit:
     prior: Any = 1.0
 
     @classmethod
-    def of(cls, solution: Solution[Moments], path: NormPath | None = None) -> Fit:
+    def of(cls, solution: Solution[SummedMoments], path: NormPath | None = None) -> Fit:
         """Make a fit from the solution of a search."""
         return cls(solution.at, solution.norm, solution.here.loss, path)
 
@@ -291,7 +291,7 @@ def fit_exponents(
     active = active_features([table.by_class for table in tables])
     matrix = rows.matrix(naive, active, of)
     alone, n = of is not None, len(rows.class_counts)
-    problem = Polytomous(matrix, shared=shared) if of is None else Logistic(matrix, of=of)
+    problem = Polytomous(matrix, shared=shared) if of is None else OneAgainstRest(matrix, of=of)
     fit = fit_problem(problem, rows)
     own = fit.exponents.reshape(1 if alone or shared else n, len(active) + rows.fit_prior)
     exponents, prior = np.zeros((1 if alone else n, len(tables))), np.ones(1 if alone else n)

@@ -13,17 +13,16 @@ import numpy as np
 
 from weigh.adjusted.design import (
     ALL,
-    Ask,
     Expansion,
-    Moments,
     Problem,
+    SplitPoint,
+    SummedMoments,
     add_gram,
     answer_asks,
 )
 from weigh.engine import Block, Sums, one_blas_thread, side_by_side
 from weigh.frames import Floats
-from weigh.newton.ball import TINY, Search, Solution
-from weigh.newton.ball import Ask as Point
+from weigh.newton.ball import TINY, Request, Search, Solution
 from weigh.newton.descent import Asking, Found
 
 BLOCK = 1 << 17
@@ -31,7 +30,7 @@ BLOCK = 1 << 17
 
 
 @dataclass(frozen=True)
-class Logistic(Problem):
+class OneAgainstRest(Problem):
     """Class `of` against the rest: log odds = offset + Q exponents (Eqs. 8, 11), loss of Eq. 15.
 
     The loss is in nats.
@@ -54,7 +53,7 @@ class Logistic(Problem):
         rest = np.delete(weights, self.of, axis=-1).sum(axis=-1)
         return np.stack([rest, weights[..., self.of]], axis=-1)
 
-    def answer(self, asks: Sequence[Ask]) -> list[Moments]:
+    def answer(self, asks: Sequence[SplitPoint]) -> list[SummedMoments]:
         """Moments at many points and in many splits, in one pass."""
         return answer_asks(self.matrix, asks, partial(LogisticSums, of=self.of), BLOCK)
 
@@ -106,7 +105,7 @@ class Polytomous(Problem):
         """Number of exponents."""
         return (1 if self.shared else self.matrix.n_classes) * self.matrix.n_columns
 
-    def answer(self, asks: Sequence[Ask]) -> list[Moments]:
+    def answer(self, asks: Sequence[SplitPoint]) -> list[SummedMoments]:
         """Moments at many points and in many splits, in one pass."""
         matrix = self.matrix
         sums = partial(PolytomousSums, n_classes=matrix.n_classes, shared=self.shared)
@@ -177,7 +176,7 @@ def _add_shared(Q: Floats, p: Floats, weight: Floats, out: Floats) -> None:
 
 def start_search(
     class_weights: Floats, start: Floats, tol: float, eager: bool = False, part: float = np.inf
-) -> Search[Moments]:
+) -> Search[SummedMoments]:
     """Begin a search at `start`; it converges at a gradient of `tol` times the row weights.
 
     The tolerance is stricter if a class has less than half of the weight: times twice its share.
@@ -195,7 +194,7 @@ class Path:
         start = np.zeros(problem.size)
         self.search = start_search(problem.class_weights, start, tol, eager=problem.far)
 
-    def solve(self, norm: float = np.inf, separable: float = 0.0) -> Solution[Moments]:
+    def solve(self, norm: float = np.inf, separable: float = 0.0) -> Solution[SummedMoments]:
         """Minimise the loss subject to sum_j a_j^2 <= `norm`.
 
         The search stops early if the classes are separable: no row is misclassified, and the mean
@@ -203,25 +202,25 @@ class Path:
         """
         return self._run(self.search.solve(norm, self._stop(separable)))
 
-    def full_steps(self, separable: float) -> Solution[Moments] | None:
+    def full_steps(self, separable: float) -> Solution[SummedMoments] | None:
         """Take the paper's Newton steps from 0 until the classes are found to be separable."""
         return self._run(self.search.full_steps(self._stop(separable)))
 
-    def _stop(self, mean_loss: float) -> Callable[[Moments], bool]:
+    def _stop(self, mean_loss: float) -> Callable[[SummedMoments], bool]:
         limit = mean_loss * float(self.problem.class_weights.sum())
         return lambda here: here.loss < limit and here.wrong == 0
 
-    def _run(self, asking: Asking[Moments, Found]) -> Found:
+    def _run(self, asking: Asking[SummedMoments, Found]) -> Found:
         return run(self.problem, [asking], [ALL])[0]
 
 
 def run(
-    problem: Problem, searches: Sequence[Asking[Moments, Found]], splits: Sequence[int]
+    problem: Problem, searches: Sequence[Asking[SummedMoments, Found]], splits: Sequence[int]
 ) -> list[Found]:
     """Run many searches, each on its split, so that all share the passes over the rows."""
 
-    def answer(points: dict[int, Point]) -> list[Moments]:
-        return problem.answer([Ask(p.at, p.curved, splits[i]) for i, p in points.items()])
+    def answer(points: dict[int, Request]) -> list[SummedMoments]:
+        return problem.answer([SplitPoint(p.at, p.curved, splits[i]) for i, p in points.items()])
 
     return side_by_side(searches, answer)
 
@@ -254,7 +253,7 @@ class NormPath:
 
 
 def choose_norm(
-    problem: Problem, free: Solution[Moments], aggregate: str, as_printed: bool = False
+    problem: Problem, free: Solution[SummedMoments], aggregate: str, as_printed: bool = False
 ) -> NormPath:
     """Choose the norm with the lowest hold-out loss.
 
@@ -314,7 +313,7 @@ class _Folds:
         held_out = np.array([[one.here.held_out for one in fold] for fold in found])
         return np.asarray(held_out.T / self.bits)
 
-    def _solve_together(self, norms: Floats) -> list[list[Solution[Moments]]]:
+    def _solve_together(self, norms: Floats) -> list[list[Solution[SummedMoments]]]:
         places = [(k, norm) for k in range(len(self.train)) for norm in norms.tolist()]
         searches = [self._start(k, norm).solve(norm) for k, norm in places]
         flat = run(self.problem, searches, [k for k, _ in places])
@@ -323,18 +322,20 @@ class _Folds:
             known += [one.at for one in fold]
         return found or [[] for _ in self.train]
 
-    def _start(self, k: int, norm: float) -> Search[Moments]:
+    def _start(self, k: int, norm: float) -> Search[SummedMoments]:
         sizes = np.log([max(float(a @ a), TINY) for a in self.known[k]])
         near = self.known[k][int(np.abs(sizes - np.log(max(norm, TINY))).argmin())]
         return begin_search(self.train[k], near, eager=True)
 
 
-def begin_search(weights: Floats, start: Floats, eager: bool = False) -> Search[Moments]:
+def begin_search(weights: Floats, start: Floats, eager: bool = False) -> Search[SummedMoments]:
     """Begin a search in one fold; it does not stop early if the classes are separable."""
     return start_search(weights, start, SEARCH_TOL, eager, part=SEARCH_TOL)
 
 
-def _one_by_one(search: Search[Moments], norms: Floats) -> Asking[Moments, list[Solution[Moments]]]:
+def _one_by_one(
+    search: Search[SummedMoments], norms: Floats
+) -> Asking[SummedMoments, list[Solution[SummedMoments]]]:
     found = []
     for norm in norms.tolist():
         solution = yield from search.solve(norm)

@@ -10,7 +10,7 @@ import numpy as np
 
 from weigh.bins.cuts import Ordered, check_cuts, fill_places, midpoint
 from weigh.bins.labels import to_right_closed
-from weigh.bins.optimal import TINY, Levels, Limits, best_levels, rank
+from weigh.bins.optimal import TINY, Limits, OptimalGroups, best_levels, rank
 from weigh.frames import Floats, Integers, is_count, is_number
 
 Trend: TypeAlias = Literal["free", "monotone", "rising", "falling", "peak", "valley"]
@@ -207,7 +207,7 @@ def best_starts(
     return found.starts if found.value > 0 else ()
 
 
-def _zoom(limits: Limits, counts: Floats) -> Levels:
+def _zoom(limits: Limits, counts: Floats) -> OptimalGroups:
     """Search a coarse set of candidate starts, then repeatedly finer ones near the best.
 
     The information value never falls from round to round.
@@ -233,10 +233,12 @@ def _grow_leaves(limits: Limits, counts: Floats) -> Integers:
     return starts[: kernels.split_greedily(ends, limits.least_rows, starts)]
 
 
-def _join_from(limits: Limits, counts: Floats, first: Integers, floor: float = -np.inf) -> Levels:
+def _join_from(
+    limits: Limits, counts: Floats, first: Integers, floor: float = -np.inf
+) -> OptimalGroups:
     """The best levels among those that begin at the candidates `first`."""
     found = best_levels(limits, np.add.reduceat(counts, first), floor)
-    return Levels(found.value, tuple(first[[*found.starts]].tolist()))
+    return OptimalGroups(found.value, tuple(first[[*found.starts]].tolist()))
 
 
 def _between(first: Integers, starts: tuple[int, ...], end: int) -> list[int]:

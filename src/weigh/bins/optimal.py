@@ -22,14 +22,14 @@ COARSER, FEW = 4, 24
 
 
 @dataclass(frozen=True, eq=False)
-class Levels:
+class OptimalGroups:
     """Indices of the parts at which levels begin, without the first, and the information value."""
 
     value: float
     starts: tuple[int, ...]
 
 
-NONE = Levels(-np.inf, ())
+NONE = OptimalGroups(-np.inf, ())
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ class Limits:
     shapes: tuple[tuple[int, ...], ...]
 
 
-def best_levels(limits: Limits, counts: Floats, floor: float = -np.inf) -> Levels:
+def best_levels(limits: Limits, counts: Floats, floor: float = -np.inf) -> OptimalGroups:
     """The levels of largest information value; of equally good ones, the fewest.
 
     `counts` holds the rows of each part and class. `floor` is a value known to be attainable.
@@ -65,7 +65,7 @@ def best_levels(limits: Limits, counts: Floats, floor: float = -np.inf) -> Level
     free = _trace_free(value, before)
     if not free.starts or any(_follows(ends, free.starts, shape) for shape in limits.shapes):
         return free
-    best = _search_coarser(limits, counts) if floor == -np.inf else Levels(floor, ())
+    best = _search_coarser(limits, counts) if floor == -np.inf else OptimalGroups(floor, ())
     live = np.empty((n * (n + 1) // 2, 2), dtype=np.int64)
     live = live[: kernels.list_live(value, before, after, best.value - TINY, live)]
     chains = _Chains.of(value, ends, live)
@@ -73,21 +73,21 @@ def best_levels(limits: Limits, counts: Floats, floor: float = -np.inf) -> Level
     return max([*found, best] if best.starts else found, key=rank)
 
 
-def rank(levels: Levels) -> tuple[float, int]:
+def rank(levels: OptimalGroups) -> tuple[float, int]:
     """Sort key: larger information value first, then fewer levels."""
     return levels.value, -len(levels.starts)
 
 
-def _search_coarser(limits: Limits, counts: Floats) -> Levels:
+def _search_coarser(limits: Limits, counts: Floats) -> OptimalGroups:
     """The best levels among a quarter of the cut points: a lower bound for the best of all."""
     if len(counts) <= FEW:
         return NONE
     first = np.arange(0, len(counts), COARSER)
     found = best_levels(limits, np.add.reduceat(counts, first))
-    return Levels(found.value, tuple(COARSER * start for start in found.starts))
+    return OptimalGroups(found.value, tuple(COARSER * start for start in found.starts))
 
 
-def _trace_free(value: Floats, before: Floats) -> Levels:
+def _trace_free(value: Floats, before: Floats) -> OptimalGroups:
     """The best levels without a trend, traced back from the last."""
     n = len(value) - 1
     sums = before[:, n]
@@ -98,7 +98,7 @@ def _trace_free(value: Floats, before: Floats) -> Levels:
         k -= 1
         j = int((before[k, :j] + value[:j, j]).argmax())
         starts.append(j)
-    return Levels(float(sums[-1]), tuple(start for start in starts[::-1] if start))
+    return OptimalGroups(float(sums[-1]), tuple(start for start in starts[::-1] if start))
 
 
 def _follows(ends: Floats, starts: tuple[int, ...], shape: tuple[int, ...]) -> bool:
@@ -133,7 +133,7 @@ class _Chains:
         by_start, by_end = (order[np.argsort(side, kind="stable")] for side in sides.T)
         return cls(live, own, rate, by_start, by_end, len(value) - 1)
 
-    def search(self, shape: tuple[int, ...], most: int) -> Levels:
+    def search(self, shape: tuple[int, ...], most: int) -> OptimalGroups:
         """The best chain of adjacent intervals whose rates follow the shape."""
         from weigh.bins import kernels
 
@@ -144,7 +144,7 @@ class _Chains:
         return _trace(best, link, self.live, self.n)
 
 
-def _trace(best: Floats, link: Integers, live: Integers, n: int) -> Levels:
+def _trace(best: Floats, link: Integers, live: Integers, n: int) -> OptimalGroups:
     """The best chain, with the fewest intervals, traced back from the last."""
     phases = best.shape[2]
     last = np.flatnonzero(live[:, 1] == n)
@@ -157,4 +157,4 @@ def _trace(best: Floats, link: Integers, live: Integers, n: int) -> Levels:
     for step in range(k, 0, -1):
         starts.append(int(live[e, 0]))
         e, phase = divmod(int(link[e, step, phase]), phases)
-    return Levels(float(sums.max()), tuple(starts[::-1]))
+    return OptimalGroups(float(sums.max()), tuple(starts[::-1]))

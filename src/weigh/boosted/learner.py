@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from weigh import engine
 from weigh.base import EvidenceClassifier
 from weigh.boosted.rounds import BinaryRows, boost_all, linear, vote
-from weigh.boosted.tuning import Combine, Fit, HeldOut, choose, compare, describe_rounds
+from weigh.boosted.tuning import Combine, Fit, HeldOutRounds, choose, compare, describe_rounds
 from weigh.engine import Coded, Levels, Splits
 from weigh.errors import warn_caller
 from weigh.evidence import PRINTED, DerivedModel, Evidence, FeatureTable, squeeze, weigh_tally
@@ -262,7 +262,7 @@ class BoostedNB(EvidenceClassifier):
         parts = [rows.part(splits, k) for k in range(len(splits.parts))]
         tried, *others = boost_all([rows, *(train for train, _ in parts)], max_rounds)
         pairs = zip(parts, others, strict=True)
-        held_out = [HeldOut(test, found[: len(tried)]) for (_, test), found in pairs]
+        held_out = [HeldOutRounds(test, found[: len(tried)]) for (_, test), found in pairs]
         choice = choose(held_out, len(tried), self._combination, self._is_scaled)
         return Fit(tried, choice, choice.n_rounds if self.early_stopping else len(tried))
 

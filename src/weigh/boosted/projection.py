@@ -33,7 +33,7 @@ CELL_STEP = 5
 
 
 @dataclass(frozen=True)
-class Step:
+class BoostingRound:
     """One boosting round: its tables, the log odds of each cell, its error and coefficient."""
 
     tables: tuple[FeatureTable, ...]
@@ -79,9 +79,9 @@ class Projection:
         return engine.total_placed(self.placed, padded, np.zeros(1), len(self.target))[:, 0]
 
 
-def project(rows: Projection, max_rounds: int) -> list[Step]:
+def project(rows: Projection, max_rounds: int) -> list[BoostingRound]:
     """Boost over rows and cells; rounds end early if the error reaches one half or zero."""
-    found: list[Step] = []
+    found: list[BoostingRound] = []
     state, total = _BoostingState.of(rows), float(rows.weight.sum())
     for _ in range(max_rounds):
         by_row, by_cell = state.weights()
@@ -92,9 +92,9 @@ def project(rows: Projection, max_rounds: int) -> list[Step]:
         totals = rows.total(tables)
         error = scale * state.missed(totals, cells) / total
         if not MIN_ERROR <= error < 0.5:
-            return found or [Step(tables, cells, error, 1.0)]
+            return found or [BoostingRound(tables, cells, error, 1.0)]
         alpha = 0.5 * float(np.log((1 - error) / error))
-        found.append(Step(tables, cells, error, alpha))
+        found.append(BoostingRound(tables, cells, error, alpha))
         state = state.after(totals, cells, alpha)
     return found
 
@@ -177,7 +177,7 @@ def _odds(totals: Floats) -> Floats:
 # ---------------------------------------------------------------- hold-out rows
 
 
-def log_odds_of(rows: Projection, steps: list[Step]) -> Floats:
+def log_odds_of(rows: Projection, steps: list[BoostingRound]) -> Floats:
     """Log odds that the target is above each cell (column), for each row."""
     totals = sum(step.alpha * rows.total(step.tables) for step in steps)
     cells = sum(step.alpha * step.cells for step in steps)
@@ -207,7 +207,7 @@ def fit_scale(parts: list[Part], every: int = 1) -> float:
     return best_scale(lambda scale: _sum_loss(parts, scale, every), typical)
 
 
-def hold_out_loss(parts: list[tuple[Projection, list[Step]]], n_rounds: int) -> float:
+def hold_out_loss(parts: list[tuple[Projection, list[BoostingRound]]], n_rounds: int) -> float:
     """Mean hold-out loss in bits per row and cell after `n_rounds` rounds, at the best scale."""
     own = [(test, log_odds_of(test, steps[:n_rounds])) for test, steps in parts]
     loss = _sum_loss(own, fit_scale(own, CELL_STEP), CELL_STEP)

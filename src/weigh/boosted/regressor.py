@@ -14,9 +14,9 @@ from sklearn.utils import check_random_state
 from weigh import engine
 from weigh.base import NumberEstimator
 from weigh.boosted.projection import (
+    BoostingRound,
     Estimate,
     Projection,
-    Step,
     explain_estimate,
     fit_scale,
     hold_out_loss,
@@ -212,8 +212,8 @@ class BoostedNBRegressor(RegressorMixin, NumberEstimator):
         return Projection(tally, placed, scaled, sample.weights, int(self.grid), self.smoothing)
 
     def _choose(
-        self, rows: Projection, kept: Mask, steps: list[Step], ends: tuple[float, float]
-    ) -> list[Step]:
+        self, rows: Projection, kept: Mask, steps: list[BoostingRound], ends: tuple[float, float]
+    ) -> list[BoostingRound]:
         """Choose the number of rounds and the scale on hold-out rows."""
         self.scale_, self.held_out_ = 1.0, None
         self.__dict__.update(dict.fromkeys(self._later_extras))
@@ -236,7 +236,7 @@ class BoostedNBRegressor(RegressorMixin, NumberEstimator):
 
     def _hold_out(
         self, rows: Projection, kept: Mask
-    ) -> list[tuple[Projection, Projection, list[Step]]]:
+    ) -> list[tuple[Projection, Projection, list[BoostingRound]]]:
         """Training rows, hold-out rows, and rounds fitted to the training rows, of each fold."""
         n, random = len(rows.target), check_random_state(self.random_state)
         splits = read_splits(self.cv, np.zeros(n, dtype=np.intp), kept, random)
@@ -320,7 +320,7 @@ def _measure_errors(
 
 
 def _estimate(
-    rows: Projection, steps: list[Step], low: float, high: float, scale: float
+    rows: Projection, steps: list[BoostingRound], low: float, high: float, scale: float
 ) -> Estimate:
     """Sum the rounds into one table of weights per feature, and one curve."""
     above = np.column_stack([1 - rows.target, rows.target]) * rows.weight[:, None]

@@ -42,7 +42,7 @@ Combine: TypeAlias = Callable[[Floats, Floats], Floats]
 
 
 @dataclass(frozen=True)
-class Choice:
+class ChosenRounds:
     """Hold-out loss in bits after each round, at the best scale for that many rounds."""
 
     losses: Floats
@@ -55,7 +55,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class HeldOut:
+class HeldOutRounds:
     """Hold-out rows, and rounds fitted without them."""
 
     rows: BinaryRows
@@ -94,7 +94,9 @@ class Losses:
         return Sums((sums, np.asarray(weight.sum())))
 
 
-def choose(parts: Sequence[HeldOut], max_rounds: int, combine: Combine, scaled: bool) -> Choice:
+def choose(
+    parts: Sequence[HeldOutRounds], max_rounds: int, combine: Combine, scaled: bool
+) -> ChosenRounds:
     """Compute the hold-out loss after each round, at the best scale for that many rounds."""
     n_rows = _sum_all(parts, [part.rows.counter for part in parts]).arrays[0].sum()
     scales, low, high = (np.full(max_rounds, value) for value in (1.0, MIN_SCALE, MAX_SCALE))
@@ -107,10 +109,10 @@ def choose(parts: Sequence[HeldOut], max_rounds: int, combine: Combine, scaled: 
         if converged.all():
             break
         scales = np.where(converged, scales, new)
-    return Choice(losses / np.log(2), scales)
+    return ChosenRounds(losses / np.log(2), scales)
 
 
-def _sum_all(parts: Sequence[HeldOut], statistics: Sequence[PerBlock]) -> Sums:
+def _sum_all(parts: Sequence[HeldOutRounds], statistics: Sequence[PerBlock]) -> Sums:
     """Sum each part's statistic in one pass, and add the results."""
     return reduce(add, sum_each(parts[0].rows.rows, statistics))
 
@@ -187,7 +189,7 @@ class Fit:
     """One class boosted against the rest: all rounds tried, and how many are used."""
 
     tried: list[Round]
-    choice: Choice | None
+    choice: ChosenRounds | None
     chosen: int
 
     @property
@@ -214,8 +216,8 @@ class Fit:
 def describe_rounds(rows: BinaryRows, fit: Fit, combine: Combine) -> Rounds:
     """Compute the statistics of every round tried."""
     ensemble = Ensemble.of(fit.tried, rows.levels)
-    losses = rows.rows.sum(HeldOut(rows, fit.tried).losses(combine, fit.scales)).arrays
-    quality = Piecewise(Quality(rows.selection, ensemble), MAX_TOTALS // len(fit.tried) + 1)
+    losses = rows.rows.sum(HeldOutRounds(rows, fit.tried).losses(combine, fit.scales)).arrays
+    quality = Piecewise(RoundQuality(rows.selection, ensemble), MAX_TOTALS // len(fit.tried) + 1)
     missed, weight = rows.rows.sum(quality).arrays
     return Rounds(
         errors=np.array([part.error for part in fit.tried]),
@@ -229,7 +231,7 @@ def describe_rounds(rows: BinaryRows, fit: Fit, combine: Combine) -> Rounds:
 
 
 @dataclass(frozen=True)
-class Quality:
+class RoundQuality:
     """Statistic of a pass: each round's summed probability of the wrong class; the rows' weight."""
 
     selection: RowSelection
@@ -243,7 +245,7 @@ class Quality:
 
 
 @dataclass(frozen=True)
-class Differences:
+class VoteDifferences:
     """Statistic of a pass that compares AdaBoost's vote with the linearised sum.
 
     Sums over rows: whether both choose the same class, absolute sum, absolute cubic term, weight.
@@ -279,6 +281,6 @@ def compare(rows: BinaryRows, fits: Sequence[Fit]) -> Agreement:
     ensembles = tuple(Ensemble.of(fit.rounds, rows.levels) for fit in fits)
     scales = np.array([fit.scale for fit in fits])
     n_rounds = sum(fit.chosen for fit in fits)
-    differences = Piecewise(Differences(ensembles, scales), MAX_TOTALS // n_rounds + 1)
+    differences = Piecewise(VoteDifferences(ensembles, scales), MAX_TOTALS // n_rounds + 1)
     same, size, left_out, weight = rows.rows.sum(differences).arrays
     return Agreement(float(same / weight), float(left_out / size) if size else 0.0)

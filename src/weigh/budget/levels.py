@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from weigh.bins import Binning, Cross, Feature
-from weigh.budget.quadratic import RIDGE, Quadratic
+from weigh.budget.quadratic import RIDGE, LossExpansion
 from weigh.frames import Floats, Integers
 from weigh.shapes import segmentations
 
@@ -48,14 +48,14 @@ class Shape:
 
 
 @dataclass(frozen=True, eq=False)
-class Ways:
+class Groupings:
     """Best grouping of one table for each number of levels, and its added loss in nats."""
 
     costs: Floats
     groups: tuple[Integers, ...]
 
     @classmethod
-    def find(cls, shape: Shape, weights: Floats, curvature: Floats, most: int) -> Ways:
+    def find(cls, shape: Shape, weights: Floats, curvature: Floats, most: int) -> Groupings:
         """Find the best groupings into 1 + fixed to `most` levels.
 
         `weights` are by level and total. The best grouping has the least weighted squared error.
@@ -141,7 +141,7 @@ def list_all_bins(
 
 
 def choose_groups(
-    quadratic: Quadratic, shapes: Sequence[Shape], most: int, total: int | None = None
+    quadratic: LossExpansion, shapes: Sequence[Shape], most: int, total: int | None = None
 ) -> list[Integers]:
     """Group of each level, by table: at most `most` groups per table and `total` in all tables.
 
@@ -152,14 +152,14 @@ def choose_groups(
     tried: list[list[Integers]] = []
     for _ in range(ROUNDS):
         targets = [_target(quadratic, weights, span) for span in quadratic.spans]
-        ways = [Ways.find(s, *target, most) for s, target in zip(shapes, targets, strict=True)]
+        ways = [Groupings.find(s, *target, most) for s, target in zip(shapes, targets, strict=True)]
         sizes = allocate_levels(ways, total)
         if not tried:
             tried.append([way.of_size(size) for way, size in zip(ways, sizes, strict=True)])
         found = []
         for j, (shape, size) in enumerate(zip(shapes, sizes, strict=True)):
             target, curvature = _target(quadratic, weights, quadratic.spans[j])
-            group = Ways.find(shape, target, curvature, size).groups[-1]
+            group = Groupings.find(shape, target, curvature, size).groups[-1]
             weights[:, quadratic.spans[j]] = _means(target, curvature, group).T
             found.append(group)
         small = quadratic.merged(found)
@@ -171,7 +171,7 @@ def choose_groups(
     return min(tried, key=lambda own: quadratic.merged(own).least())
 
 
-def _target(quadratic: Quadratic, weights: Floats, own: slice) -> tuple[Floats, Floats]:
+def _target(quadratic: LossExpansion, weights: Floats, own: slice) -> tuple[Floats, Floats]:
     """Best weights of one table with the others fixed, and the curvature of each level."""
     hessian, inside = quadratic.hessian, weights[:, own]
     curvature = np.diagonal(hessian, axis1=1, axis2=2)[:, own] + RIDGE
@@ -192,7 +192,7 @@ def _spread(weights: Floats, spans: Sequence[slice], groups: Sequence[Integers])
     return np.hstack([weights[:, :1], *own])
 
 
-def allocate_levels(ways: Sequence[Ways], total: int | None) -> list[int]:
+def allocate_levels(ways: Sequence[Groupings], total: int | None) -> list[int]:
     """Number of levels of each table with the lowest total cost, exactly, by dynamic programming.
 
     A table with one level has no effect and does not count in `total`.

@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.base import clone
 
 from weigh import engine
-from weigh.budget.small import Budget, Ranking, Rows, shrink
+from weigh.budget.small import Budget, SampleRows, TableRanking, shrink
 from weigh.evidence import BOUND
 from weigh.folds import Mask, check_folds, read_splits
 from weigh.frames import Floats, Table, build
@@ -27,7 +27,7 @@ from weigh.plot.axes import AGAINST, OKABE_ITO, TOTAL, Drawing, new_figure
 
 
 @dataclass(frozen=True)
-class Estimate:
+class MeanAndError:
     """A number and its standard error."""
 
     value: float
@@ -50,9 +50,9 @@ class Price:
     levels: int | None
     n_features: float
     total_levels: float
-    loss: Estimate
-    cost: Estimate
-    auc: Estimate | None
+    loss: MeanAndError
+    cost: MeanAndError
+    auc: MeanAndError | None
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers by name."""
@@ -224,7 +224,7 @@ def price(
     (3, 4)
     """
     check_folds(cv, named=False)
-    rows = Rows.read(model, X, y, sample_weight)
+    rows = SampleRows.read(model, X, y, sample_weight)
     sample = rows.sample
     splits = read_splits(cv, sample.labels, sample.kept, random_state)
     budgets = list_budgets(features, levels, len(sample.table.names))
@@ -271,7 +271,7 @@ def list_budgets(features: Any, levels: Iterable[int], n: int) -> list[Budget]:
 
 
 def try_fold(
-    model: Any, rows: Rows, split: tuple[Mask, Mask], budgets: Sequence[Budget]
+    model: Any, rows: SampleRows, split: tuple[Mask, Mask], budgets: Sequence[Budget]
 ) -> list[Tried]:
     """Fit the model and every budget to the training rows, and predict the hold-out rows."""
     own, rest = rows.take(split[0]), rows.sample.table.rows(np.flatnonzero(split[1]))
@@ -279,7 +279,7 @@ def try_fold(
     fine, ranking, found = own.fine(whole), None, [Tried.of(whole, rest)]
     for budget in budgets:
         if ranking is None or ranking.levels != budget.levels:
-            ranking = Ranking.of(fine.evidence_, own, budget.levels)
+            ranking = TableRanking.of(fine.evidence_, own, budget.levels)
         found.append(Tried.of(shrink(own, fine, budget, ranking), rest))
     return found
 
@@ -288,7 +288,7 @@ def try_fold(
 class Baseline:
     """Hold-out rows with the predictions of the full model, to measure budgets against."""
 
-    rows: Rows
+    rows: SampleRows
     whole: Tried
 
     @cached_property
@@ -303,11 +303,11 @@ class Baseline:
         p = tried.p[np.arange(len(labels)), labels]
         return np.asarray(-np.log2(np.clip(p, BOUND, 1.0)))
 
-    def mean(self, values: Floats) -> Estimate:
+    def mean(self, values: Floats) -> MeanAndError:
         """The mean over rows, and its standard error."""
         mean = float(self.weight @ values)
         error = float(np.sqrt(self.weight**2 @ (values - mean) ** 2))
-        return Estimate(mean, error)
+        return MeanAndError(mean, error)
 
     @cached_property
     def full(self) -> Price:
@@ -326,7 +326,7 @@ class Baseline:
             tried.levels,
             self.mean(losses),
             self.mean(losses - self.losses(self.whole)),
-            None if area is None else Estimate(area.value, area.error),
+            None if area is None else MeanAndError(area.value, area.error),
         )
 
     def find_knee(self, prices: Sequence[Price], small: Sequence[Tried]) -> Price:

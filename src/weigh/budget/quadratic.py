@@ -43,7 +43,7 @@ SMALL = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class Quadratic:
+class LossExpansion:
     """H and r of each total, and the positions of each table's weights."""
 
     hessian: Floats
@@ -51,7 +51,7 @@ class Quadratic:
     spans: tuple[slice, ...]
 
     @classmethod
-    def at(cls, evidence: Evidence, sample: Sample, at_optimum: bool = False) -> Quadratic:
+    def at(cls, evidence: Evidence, sample: Sample, at_optimum: bool = False) -> LossExpansion:
         """Approximate the loss of a sample near a model.
 
         If `at_optimum`, the gradient is set to 0, as if the model had the lowest loss. Smaller
@@ -88,7 +88,7 @@ class Quadratic:
         """Lowest loss, without the constant."""
         return -0.5 * float((self.solve() * self.right).sum())
 
-    def merged(self, groups: Sequence[Integers]) -> Quadratic:
+    def merged(self, groups: Sequence[Integers]) -> LossExpansion:
         """Loss of models in which the levels of a group share one weight; groups are by table."""
         sizes = [int(group.max(initial=-1)) + 1 for group in groups]
         starts = np.cumsum([1, *sizes]).tolist()
@@ -97,15 +97,15 @@ class Quadratic:
         ties = csr_array((np.ones(n), (np.arange(n), at.astype(np.intp))), (n, starts[-1]))
         hessian = np.array([ties.T @ (ties.T @ own).T for own in self.hessian])
         spans = tuple(slice(a, b) for a, b in pairwise(starts))
-        return Quadratic(hessian, np.asarray(self.right @ ties), spans)
+        return LossExpansion(hessian, np.asarray(self.right @ ties), spans)
 
-    def kept(self, tables: Sequence[int]) -> Quadratic:
+    def kept(self, tables: Sequence[int]) -> LossExpansion:
         """Loss of models with only some of the tables."""
         own = [np.arange(self.spans[j].start, self.spans[j].stop) for j in tables]
         at = np.concatenate([[0], *own]).astype(np.intp)
         ends = np.cumsum([1, *map(len, own)]).tolist()
         spans = tuple(slice(a, b) for a, b in pairwise(ends))
-        return Quadratic(self.hessian[:, at[:, None], at], self.right[:, at], spans)
+        return LossExpansion(self.hessian[:, at[:, None], at], self.right[:, at], spans)
 
     def eliminate(self) -> list[int]:
         """Order of backward elimination: each step removes the table that raises the loss least.
@@ -167,7 +167,7 @@ def round_evidence(
 
     The tables named in `fixed` are only rounded, which keeps the order of their levels.
     """
-    quadratic = Quadratic.at(evidence, sample, at_optimum=True)
+    quadratic = LossExpansion.at(evidence, sample, at_optimum=True)
     loss, weights = quadratic.held[0], weights_of(evidence)[:, 0]
     across = loss[1:, 0] / loss[0, 0]
     curvature = loss[1:, 1:] - np.outer(across, loss[0, 1:])

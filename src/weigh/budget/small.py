@@ -18,8 +18,8 @@ from sklearn.base import RegressorMixin
 
 from weigh.base import EvidenceModel, read_sample
 from weigh.bins import Feature
-from weigh.budget.levels import Shape, Ways, choose_groups, list_all_bins, list_bins
-from weigh.budget.quadratic import Quadratic, round_evidence
+from weigh.budget.levels import Groupings, Shape, choose_groups, list_all_bins, list_bins
+from weigh.budget.quadratic import LossExpansion, round_evidence
 from weigh.educated import EducatedNB
 from weigh.evidence import Evidence, evidence_of, record
 from weigh.frames import Integers, Sample
@@ -35,7 +35,7 @@ value, which backward elimination can miss."""
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class SampleRows:
     """A sample, and the parameters for reading its columns."""
 
     sample: Sample
@@ -44,7 +44,7 @@ class Rows:
     numbers: frozenset[str] = frozenset()  # numeric columns
 
     @classmethod
-    def read(cls, model: Any, X: Any, y: Any, sample_weight: Any = None) -> Rows:
+    def read(cls, model: Any, X: Any, y: Any, sample_weight: Any = None) -> SampleRows:
         """Read the columns that a fitted model uses."""
         if not isinstance(model, EvidenceModel):
             evidence_of(model)  # raises an error that says why it has no tables
@@ -66,11 +66,11 @@ class Rows:
         own = replace(sample, table=table.select(names))
         return cls(own, model.get_params(deep=False), groups, numbers)
 
-    def take(self, rows: Any) -> Rows:
+    def take(self, rows: Any) -> SampleRows:
         """Select some of the rows."""
         return replace(self, sample=self.sample.take(rows))
 
-    def take_places(self, places: Integers) -> Rows:
+    def take_places(self, places: Integers) -> SampleRows:
         """Select rows by number; numbers may occur more than once."""
         own = self.sample
         weight = None if own.weight is None else own.weight[places]
@@ -126,17 +126,17 @@ class Rows:
 
 
 @dataclass(frozen=True, eq=False)
-class Ranking:
+class TableRanking:
     """All features with few levels each, and the order in which tables are removed."""
 
-    rows: Rows
+    rows: SampleRows
     levels: int
     bins: dict[str, Any]
     evidence: Evidence
     order: tuple[str, ...]
 
     @classmethod
-    def of(cls, evidence: Evidence, rows: Rows, levels: int) -> Ranking:
+    def of(cls, evidence: Evidence, rows: SampleRows, levels: int) -> TableRanking:
         """Fit all features that need at most `levels` levels, and remove one after the other."""
         bins = coarsen_tables(without_copies(usable(evidence, levels), rows), rows, levels)
         coarse = rows.fit([*bins], bins).evidence_
@@ -187,7 +187,7 @@ def usable(evidence: Evidence, levels: int) -> Evidence:
     return replace(evidence, tables=own)
 
 
-def without_copies(evidence: Evidence, rows: Rows) -> Evidence:
+def without_copies(evidence: Evidence, rows: SampleRows) -> Evidence:
     """Leave out tables whose levels divide the rows exactly as those of an earlier table."""
     seen: set[bytes] = set()
     kept = []
@@ -208,18 +208,18 @@ def _fits(feature: Any, levels: int) -> bool:
     )
 
 
-def coarsen_tables(evidence: Evidence, rows: Rows, levels: int) -> dict[str, Any]:
+def coarsen_tables(evidence: Evidence, rows: SampleRows, levels: int) -> dict[str, Any]:
     """Merge each table by itself into at most `levels` levels; return the parameter `bins`."""
-    quadratic, groups = Quadratic.at(evidence, rows.sample, at_optimum=True), []
+    quadratic, groups = LossExpansion.at(evidence, rows.sample, at_optimum=True), []
     for table, span in zip(evidence, quadratic.spans, strict=True):
         curvature = np.diagonal(quadratic.hessian, axis1=1, axis2=2)[:, span].mean(axis=0)
-        ways = Ways.find(Shape.of(table.feature), table.by_class, curvature, levels)
+        ways = Groupings.find(Shape.of(table.feature), table.by_class, curvature, levels)
         groups.append(ways.groups[-1])
     return list_all_bins(evidence.features, groups)
 
 
-def _remove(evidence: Evidence, rows: Rows, at_optimum: bool = False) -> tuple[str, ...]:
-    order = Quadratic.at(evidence, rows.sample, at_optimum).eliminate()
+def _remove(evidence: Evidence, rows: SampleRows, at_optimum: bool = False) -> tuple[str, ...]:
+    order = LossExpansion.at(evidence, rows.sample, at_optimum).eliminate()
     return tuple(evidence.tables[j].name for j in order)
 
 
@@ -314,7 +314,7 @@ def simplify(
             "simplify takes models of classes; this model estimates numbers, "
             f"got {type(model).__name__}"
         )
-    rows = Rows.read(model, X, y, sample_weight)
+    rows = SampleRows.read(model, X, y, sample_weight)
     if points is not None and len(rows.sample.classes) > 2:
         raise ValueError(
             "points needs two classes; leave it out, or fit one class against the rest"
@@ -325,7 +325,7 @@ def simplify(
 
 
 def shrink(
-    rows: Rows, fine: EducatedNB, budget: Budget, ranking: Ranking | None = None
+    rows: SampleRows, fine: EducatedNB, budget: Budget, ranking: TableRanking | None = None
 ) -> EducatedNB:
     """Fit the best model within a budget, from one with fine bins."""
     names = choose_features(rows, fine.evidence_, budget, ranking)
@@ -335,7 +335,7 @@ def shrink(
     return small if budget.points is None else _round(rows, small, budget.points)
 
 
-def _round(rows: Rows, small: EducatedNB, points: int) -> EducatedNB:
+def _round(rows: SampleRows, small: EducatedNB, points: int) -> EducatedNB:
     """Round the weights to whole points; tables with a monotone constraint are only rounded."""
     sample = replace(rows.sample, table=rows.sample.table.select(small._column_names()))
     orders = small.monotonic_cst or {}
@@ -347,7 +347,7 @@ def _round(rows: Rows, small: EducatedNB, points: int) -> EducatedNB:
 
 
 def choose_features(
-    rows: Rows, evidence: Evidence, budget: Budget, ranking: Ranking | None
+    rows: SampleRows, evidence: Evidence, budget: Budget, ranking: TableRanking | None
 ) -> tuple[str, ...]:
     """Choose the features within a budget; each needs at least two levels."""
     own = without_copies(usable(evidence, budget.levels), rows)
@@ -355,13 +355,13 @@ def choose_features(
     most = budget.features if total is None else min(budget.features, total // 2)
     if len(own) <= most:
         return own.names
-    return (ranking or Ranking.of(evidence, rows, budget.levels)).best(most)
+    return (ranking or TableRanking.of(evidence, rows, budget.levels)).best(most)
 
 
-def choose_bins(rows: Rows, evidence: Evidence, budget: Budget) -> dict[str, Any]:
+def choose_bins(rows: SampleRows, evidence: Evidence, budget: Budget) -> dict[str, Any]:
     """Choose the levels of each feature, as the parameter `bins`; omit features with one level."""
     evidence = usable(evidence, budget.levels)
-    quadratic = Quadratic.at(evidence, rows.sample, at_optimum=True)
+    quadratic = LossExpansion.at(evidence, rows.sample, at_optimum=True)
     left = fit_into(quadratic, [Shape.of(feature) for feature in evidence.features], budget)
     features = [evidence.features[j] for j in left]
     shapes = [Shape.of(feature) for feature in features]
@@ -369,7 +369,7 @@ def choose_bins(rows: Rows, evidence: Evidence, budget: Budget) -> dict[str, Any
     return list_all_bins(features, groups)
 
 
-def fit_into(quadratic: Quadratic, shapes: Sequence[Shape], budget: Budget) -> list[int]:
+def fit_into(quadratic: LossExpansion, shapes: Sequence[Shape], budget: Budget) -> list[int]:
     """Remove tables until special codes and missing levels fit into `total_levels`."""
     left, order = [*range(len(shapes))], quadratic.eliminate()
     while sum(shapes[j].fixed + 1 for j in left) > (budget.total_levels or np.inf):

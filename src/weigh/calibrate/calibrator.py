@@ -18,7 +18,7 @@ from weigh.frames import Floats, is_count
 from weigh.metrics import Groups
 from weigh.metrics.numbers import read_matrix
 from weigh.metrics.scored import Flags, Labels, Scored, read_numbers, shape_of
-from weigh.newton.regression import LOGISTIC, Rows, fit_coefficients
+from weigh.newton.regression import LOGISTIC, DesignRows, fit_coefficients
 
 N_KNOTS, MAX_GROUPS = 5, 4096
 LOG_SLOPES = (-10.0, 10.0)
@@ -67,7 +67,7 @@ def _sigmoid(groups: Groups) -> Recalibration:
     centre = groups.mean(groups.p)
     scale = float(np.sqrt(groups.mean((groups.p - centre) ** 2))) or 1.0
     design = np.column_stack([np.ones(len(groups.p)), (groups.p - centre) / scale])
-    level, slope = fit_coefficients(Rows(design, positives / groups.weight, groups.weight)).b
+    level, slope = fit_coefficients(DesignRows(design, positives / groups.weight, groups.weight)).b
     least, most = np.exp(LOG_SLOPES)
     # A slope outside the bounds can occur if the ranking of the hold-out rows is reversed.
     if not least <= slope / scale <= most:

@@ -11,7 +11,7 @@ from scipy.interpolate import BSpline
 from weigh.evidence import Recalibration
 from weigh.frames import Floats
 from weigh.metrics import Groups
-from weigh.newton.regression import Moments, Rows, minimise
+from weigh.newton.regression import DesignRows, Moments, minimise
 
 PENALTIES = 10.0 ** np.arange(4, -1.5, -0.5)
 """Penalties on curvature that are tried, from a straight line to almost none."""
@@ -45,7 +45,9 @@ def fit_spline(groups: Groups, n_knots: int) -> SplineFit:
     the classes are swapped and the totals negated, f is mirrored.
     """
     basis = SlopeBasis(place_knots(groups, n_knots))
-    rows = Rows(basis.integrals(groups.p), platt_targets(groups) / groups.weight, groups.weight)
+    rows = DesignRows(
+        basis.integrals(groups.p), platt_targets(groups) / groups.weight, groups.weight
+    )
     n_differences = len(basis) - 1
     fits, start = [], _start(groups, len(basis))
     for size in PENALTIES if n_differences else PENALTIES[:1]:
@@ -135,7 +137,7 @@ class SlopeBasis:
 class _Curve:
     """Penalised log loss at an intercept and log slopes `b`, with its derivatives."""
 
-    rows: Rows
+    rows: DesignRows
     penalty: Floats
     b: Floats
 

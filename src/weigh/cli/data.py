@@ -267,7 +267,7 @@ ROW = re.compile(r"row (\d+) \(counted from 0")
 
 def name_line(text: str) -> str:
     """An error message with the line of a row, if the command has read one text file."""
-    from weigh.frames.delimited import Dialect, find_line
+    from weigh.frames.delimited import TextDialect, find_line
 
     context, found = click.get_current_context(silent=True), ROW.search(text)
     files = context.meta.get(FILES, []) if context else []
@@ -276,7 +276,7 @@ def name_line(text: str) -> str:
     if not path.lower().removesuffix(".gz").endswith((".csv", ".tsv", ".tab", ".txt")):
         return text
     with (gzip.open if path.endswith(".gz") else open)(path, "rb") as file:
-        line = find_line(file.read(), Dialect(**dialect_of_command()), int(found[1]))
+        line = find_line(file.read(), TextDialect(**dialect_of_command()), int(found[1]))
     return text.replace(found[0], f"row {found[1]} (line {line} of {path}")
 
 

@@ -228,7 +228,7 @@ class Process:
     """Marks a context whose process runs one command only and then ends."""
 
 
-class Group(ByTask):
+class CommandGroup(ByTask):
     """Turn expected errors into one line on stderr and exit code 1."""
 
     def __call__(self, *args: Any, **more: Any) -> Any:
@@ -262,7 +262,7 @@ class Group(ByTask):
             ctx.exit(1)
 
 
-@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="weigh")
 def main() -> None:
     """Probability models that people can read.

@@ -40,7 +40,7 @@ def read_outcome(
 
 
 def check_survival(
-    held: HeldOut, weight: str | None, entry: str | None, summary: bool, checkpoint: str | None
+    held: SetApart, weight: str | None, entry: str | None, summary: bool, checkpoint: str | None
 ) -> None:
     """Raise an error, before the fit, for options that survival models do not support."""
     if held.rest is not None and (weight or entry):
@@ -138,7 +138,7 @@ def _known_parameters(kind: Any, given: dict[str, Any], learner: str) -> dict[st
 
 
 @dataclass(frozen=True)
-class HeldOut:
+class SetApart:
     """Training rows, hold-out rows (None if there are none), and how they were chosen."""
 
     train: Any
@@ -163,13 +163,13 @@ def hold_out(
     holdout_by: str | None,
     holdout_time: str | None,
     rows: Any = None,
-) -> HeldOut:
+) -> SetApart:
     """Split off hold-out rows; they are taken from `rows`, if given: the table read as text."""
     columns = [name for name in (holdout_by, holdout_time) if name is not None]
     if holdout is None:
         if columns:
             raise click.UsageError("--holdout-by and --holdout-time need --holdout SHARE")
-        return HeldOut(table)
+        return SetApart(table)
     if len(columns) == 2:
         raise click.UsageError("give --holdout-by or --holdout-time, not both")
     import numpy as np
@@ -190,7 +190,7 @@ def hold_out(
         few = target is not None and count_numbers(table, target) <= MOST_CLASSES
         how = f"the same share of each value of {target!r}" if few else "at random"
     forget_files()
-    return HeldOut(train, rest, how)
+    return SetApart(train, rest, how)
 
 
 def read_exposure(model: Any, exposure: str | None) -> dict[str, Any]:
@@ -214,7 +214,7 @@ def read_exposure(model: Any, exposure: str | None) -> dict[str, Any]:
 
 def judge(
     model: Any,
-    held: HeldOut,
+    held: SetApart,
     target: Any,
     weight: str | None,
     to_stderr: bool,

@@ -60,7 +60,7 @@ def paired(gap: Floats, weight: Floats, coverage: float) -> Difference:
 
 
 @dataclass(frozen=True, eq=False)
-class Ranking:
+class PairRanking:
     """AUC of pairs of rows within the same fold, and the part of each row in its variance.
 
     AUC = sum over folds of n_f m_f AUC_f / sum over folds of n_f m_f
@@ -78,7 +78,7 @@ class Ranking:
     @classmethod
     def of(
         cls, splits: Sequence[Split], positive: Flags, p: Floats, weight: Floats | None
-    ) -> Ranking:
+    ) -> PairRanking:
         """Compute it from the class of each row of the table and the hold-out predictions `p`."""
         weight = row_weights(weight, len(positive))
         parts, right, pairs, start = np.zeros(len(positive)), 0.0, 0.0, 0
@@ -104,7 +104,7 @@ class Ranking:
         """AUC with its standard error and interval."""
         return with_interval(self.value, self.error, coverage)
 
-    def subtract(self, other: Ranking, coverage: float) -> Difference:
+    def subtract(self, other: PairRanking, coverage: float) -> Difference:
         """Subtract the AUC of another learner on the same folds."""
         error = _error(self.weight, self.parts - other.parts)
         return Difference.of(self.value - other.value, error, coverage)
@@ -132,7 +132,7 @@ class RowScores:
     """Losses of each row by name, "loss" first, and rankings of classes, for one learner."""
 
     rows: dict[str, Floats]
-    rankings: tuple[Ranking, ...] = ()
+    rankings: tuple[PairRanking, ...] = ()
 
     @property
     def loss(self) -> Floats:

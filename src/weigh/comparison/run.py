@@ -207,7 +207,7 @@ def _check(estimator: Any) -> None:
 
 
 @dataclass(frozen=True)
-class Choice:
+class Recommendation:
     """Name of the recommended learner, or None, and the reason in a sentence."""
 
     name: str | None
@@ -216,7 +216,7 @@ class Choice:
 
 def choose(
     entries: Sequence[Entry], base_loss: float, errors: float = 1.0, unit: str = BITS
-) -> Choice:
+) -> Recommendation:
     """Choose the simplest learner whose loss is within `errors` standard errors of the lowest.
 
     `entries` are sorted by loss. Candidates are taken from the lowest loss up to the first learner
@@ -226,7 +226,7 @@ def choose(
     """
     fitted = [entry for entry in entries if entry.differences is not None]
     if not fitted:
-        return Choice(None, "None of the learners could be fitted; their errors are below.")
+        return Recommendation(None, "None of the learners could be fitted; their errors are below.")
     best = fitted[0]
     limit = base_loss if best.loss < base_loss else np.inf
     near = [best, *takewhile(lambda entry: _is_near(entry, limit, errors), fitted[1:])]
@@ -235,7 +235,7 @@ def choose(
     if best.loss >= base_loss:
         alone = "base rate" if unit == BITS else "mean"
         reason += f" But none is of use: the {alone} alone has less."
-    return Choice(chosen.name, reason)
+    return Recommendation(chosen.name, reason)
 
 
 def _is_near(entry: Entry, limit: float, errors: float) -> bool:

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from weigh.comparison.differences import BITS, Difference, Ranking, RowScores, paired
+from weigh.comparison.differences import BITS, Difference, PairRanking, RowScores, paired
 from weigh.errors import Parameter, ParameterError
 from weigh.evaluation.estimates import deviances, name_loss, power_of, slope_of
 from weigh.evaluation.measures import (
@@ -226,7 +226,9 @@ class ClassTask(HeldOut):
         ranked = [1] if two else range(p.shape[1])  # the second of two classes, or every class
         return RowScores(
             {name: self.by_row(values) for name, values in rows.items()},
-            tuple(Ranking.of(self.splits, self.codes == k, p[:, k], self.weight) for k in ranked),
+            tuple(
+                PairRanking.of(self.splits, self.codes == k, p[:, k], self.weight) for k in ranked
+            ),
         )
 
     def measure(self, p: Floats, rows: RowScores, coverage: float) -> Measures | ManyMeasures:

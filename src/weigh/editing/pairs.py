@@ -18,7 +18,7 @@ from scipy.linalg import solve_triangular
 from weigh.bins import Cross
 from weigh.editing.refit import Start, refit_others
 from weigh.editing.rows import ClassRows, NumberRows
-from weigh.educated.prior import Block, prior_of
+from weigh.educated.prior import PriorBlock, prior_of
 from weigh.educated.scales import FIRM, LEAST_SCALE, MOST_SCALE, balance, expect_variances
 from weigh.evidence import Evidence
 from weigh.frames import Floats
@@ -90,7 +90,7 @@ class _Search:
     right/(curvature + s).
     """
 
-    block: Block
+    block: PriorBlock
     curvature: Floats
     right: Floats
     others: Floats  # the scales of the model's other pairs
@@ -98,7 +98,7 @@ class _Search:
 
     @classmethod
     def at(
-        cls, block: Block, w: Floats, c: Floats, scale: float, others: Floats, start: Start
+        cls, block: PriorBlock, w: Floats, c: Floats, scale: float, others: Floats, start: Start
     ) -> Self:
         """The search at weights w that minimise the penalised loss at a scale.
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from weigh.budget.quadratic import moments_of
-from weigh.budget.small import Rows
+from weigh.budget.small import SampleRows
 from weigh.errors import Parameter, ParameterError
 from weigh.evidence import BOUND, Evidence
 from weigh.evidence.exposure import find_given, read_offset, spread_out
@@ -128,7 +128,7 @@ def read_rows(
         return NumberRows.read(model, X, y, sample_weight, exposure)
     if exposure is not None:
         raise ParameterError(Parameter("exposure"), " is for regression only; leave it out")
-    return ClassRows(Rows.read(model, X, y, sample_weight).sample)
+    return ClassRows(SampleRows.read(model, X, y, sample_weight).sample)
 
 
 def loss_of(evidence: Evidence, totals: Floats, sample: Sample) -> float:

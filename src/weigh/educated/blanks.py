@@ -29,7 +29,7 @@ from scipy.special import logit
 from weigh.bins import Cross, Feature
 from weigh.educated.design import Design, Source, Target, weigh_rows
 from weigh.educated.halves import mark_rows, salt
-from weigh.educated.numbers import Numbers
+from weigh.educated.numbers import NumberTarget
 from weigh.educated.prior import is_told
 from weigh.educated.segments import coarse_levels
 from weigh.engine import Block, Coded, Sums
@@ -114,7 +114,7 @@ class Blanked:
     """The statistic at some u: loss, sum of absolute slopes, gradient and Hessian."""
 
     design: Design
-    target: Target | Numbers
+    target: Target | NumberTarget
     masks: Masks
     uses: tuple[tuple[int, ...], ...]  # the columns of each table
     weights: Floats  # the prior first
@@ -185,7 +185,7 @@ def zero_not_known(
     evidence: Evidence,
     rows: Coded,
     coded: Sequence[Feature | Cross],
-    numbers: Numbers | None = None,
+    numbers: NumberTarget | None = None,
 ) -> tuple[Evidence, list[int]]:
     """Shift evidence so that not known weighs zero; return also the passes of each search.
 
@@ -195,7 +195,7 @@ def zero_not_known(
     everything = blank_all(evidence, coded)
     base = base_totals(evidence) if numbers is None else numbers.prior()
     goal = base - evidence.prior_row
-    targets: list[Target | Numbers]
+    targets: list[Target | NumberTarget]
     if numbers is not None:
         targets = [numbers]
     elif evidence.link == "ovr":

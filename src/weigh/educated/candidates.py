@@ -18,10 +18,10 @@ import numpy as np
 from weigh.bins import Feature
 from weigh.educated.design import Source, weigh_rows
 from weigh.educated.halves import fit_halves
-from weigh.educated.loo import HeldOut, LeaveOneOut, leave_each_out, loosen, pick, share_of
+from weigh.educated.loo import LeaveOneOut, LeftOutLoss, leave_each_out, loosen, pick, share_of
 from weigh.educated.modes import Reduced
-from weigh.educated.pairs import Candidate, Part, Ways, count_pairs
-from weigh.educated.scales import ROUGHLY, Search, find_scales
+from weigh.educated.pairs import Candidate, CutFeature, Ways, count_pairs
+from weigh.educated.scales import ROUGHLY, ScaleSearch, find_scales
 from weigh.educated.segments import LEVELS, is_coarse, ways_to_cut
 from weigh.educated.solve import FULL, PRECISE, State, find_weights, state_at
 from weigh.educated.task import Task, narrow, problem_of, widen
@@ -44,9 +44,9 @@ class Selected:
 
     task: Task
     candidates: tuple[Candidate, ...]  # in the order of the task's pairs
-    search: Search
+    search: ScaleSearch
     state: State
-    held_out: HeldOut
+    held_out: LeftOutLoss
     gains: tuple[float, ...] = ()  # bits a row, by pair
 
     @property
@@ -85,7 +85,7 @@ def cut_columns(task: Task, state: State, salts: tuple[int, ...]) -> Ways:
             continue
         ways = ways_to_cut(feature, counts.counts, [own[span] for own in fits])
         if all(map(is_coarse, ways)):
-            parts = [Part.of(feature, j, few) for few in ways]
+            parts = [CutFeature.of(feature, j, few) for few in ways]
             found[j] = parts
     if len(found) > COLUMNS and not task.request.named:
         matter = {j: find_variance(task.counts[j], state, j) for j in found}

@@ -26,7 +26,7 @@ from scipy.linalg.lapack import dpotrf, dpotri, dpotrs, dtrtrs
 from scipy.sparse import csr_array
 
 from weigh.educated.matrices import Covariance
-from weigh.educated.prior import Block, Centre, Prior
+from weigh.educated.prior import Centre, Prior, PriorBlock
 from weigh.frames import Floats, Integers
 
 LEAST = 1e-8
@@ -40,13 +40,13 @@ class Part:
     Rows without a level in the block have the last line and column of G, which are zero.
     """
 
-    block: Block
+    block: PriorBlock
     levels: Integers
     table: Floats
     log_det: float  # of the block's precision at scale 1, with its mean held at strength 1
 
     @classmethod
-    def of(cls, block: Block, centre: Centre | None, rows: Integers) -> Part:
+    def of(cls, block: PriorBlock, centre: Centre | None, rows: Integers) -> Part:
         """Find the levels of rows in a block; rows are given as numbers of weights."""
         size = len(block.places)
         local = np.full(max(int(block.places[-1]), int(rows.max(initial=0))) + 2, size)
@@ -101,7 +101,7 @@ class Kernel:
             {int(c.places[0]): c for c in prior.centres},
         )
 
-        def part(block: Block) -> Part:
+        def part(block: PriorBlock) -> Part:
             first = int(block.places[0])
             column = rows[np.searchsorted(starts, first, "right") - 1]
             return Part.of(block, centres.get(first), column)
@@ -256,7 +256,7 @@ class Dual:
         out[0] = intercept
         return out
 
-    def spread(self, block: Block) -> float:
+    def spread(self, block: PriorBlock) -> float:
         """The trace of the covariance times a block's S."""
         number = self.kernel.numbers[int(block.places[0])]
         scale = self.scales[number]
@@ -269,7 +269,7 @@ class Dual:
         scaled = np.sqrt(self.curvature)[:, None] * right
         return np.asarray(dtrtrs(self._root, scaled, lower=True)[0])
 
-    def within(self, block: Block) -> Floats:
+    def within(self, block: PriorBlock) -> Floats:
         """The covariance of the weights of one block; the full covariance is not computed."""
         number = self.kernel.numbers[int(block.places[0])]
         part, own = self.kernel.parts[number], self._follow[block.places]

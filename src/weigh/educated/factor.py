@@ -13,7 +13,7 @@ from weigh.educated.dual import Dual
 from weigh.educated.matrices import Covariance
 from weigh.educated.modes import Modes, Reduced
 from weigh.educated.passes import LossDerivatives
-from weigh.educated.prior import Block, Prior
+from weigh.educated.prior import Prior, PriorBlock
 from weigh.frames import Floats, Integers
 from weigh.newton.descent import add_tied
 
@@ -67,19 +67,19 @@ class Dense:
         """The variance of each weight."""
         return self.upper.diagonal()
 
-    def spread(self, block: Block) -> float:
+    def spread(self, block: PriorBlock) -> float:
         """The trace of the block's covariance times S; the full covariance is not computed."""
         if block.matrix is None:
             own = self._root_of(block)
             return float((own * own).sum())
         return float((self.within(block) * block.matrix).sum())
 
-    def within(self, block: Block) -> Floats:
+    def within(self, block: PriorBlock) -> Floats:
         """The covariance of the weights of one block; the full covariance is not computed."""
         own = self._root_of(block)
         return np.asarray(own.T @ own)
 
-    def _root_of(self, block: Block) -> Floats:
+    def _root_of(self, block: PriorBlock) -> Floats:
         at = np.searchsorted(self.places, block.places)
         return self._root[at[0] :, at[0] : at[-1] + 1]
 
@@ -112,11 +112,11 @@ class Diagonal:
         """The covariance of the weights."""
         return np.diag(self.variances)
 
-    def spread(self, block: Block) -> float:
+    def spread(self, block: PriorBlock) -> float:
         """The trace of the block's covariance times S, which is the identity."""
         return float(self.variances[np.searchsorted(self.places, block.places)].sum())
 
-    def within(self, block: Block) -> Floats:
+    def within(self, block: PriorBlock) -> Floats:
         """The covariance of the weights of one block."""
         return np.diag(self.variances[np.searchsorted(self.places, block.places)])
 
@@ -146,12 +146,12 @@ class Factor:
         """The log determinant of all pieces together."""
         return sum(piece.log_det for pieces in self.by_class for piece in pieces)
 
-    def spread(self, block: Block) -> float:
+    def spread(self, block: PriorBlock) -> float:
         """The trace of the weights' covariance times a block's S, summed over classes."""
         own = self._homes[block.places[0]]
         return sum(pieces[own].spread(block) for pieces in self.by_class)
 
-    def within(self, block: Block) -> list[Floats]:
+    def within(self, block: PriorBlock) -> list[Floats]:
         """The covariance of the weights of a block, class by class."""
         own = self._homes[block.places[0]]
         pieces = [by_piece[own] for by_piece in self.by_class]

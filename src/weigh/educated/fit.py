@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from weigh.educated.design import Design, Target
-from weigh.educated.loo import HeldOut, leave_one_out, loosen
+from weigh.educated.loo import LeftOutLoss, leave_one_out, loosen
 from weigh.educated.matrices import Covariance
 from weigh.educated.monotone import are_in_order, hold_orders
 from weigh.educated.prior import Prior, count_intervals
-from weigh.educated.scales import FIRST, Search, begin, find_scales
+from weigh.educated.scales import FIRST, ScaleSearch, begin, find_scales
 from weigh.educated.selection import select_pairs
 from weigh.educated.solve import FULL, PRECISE, Problem, State, find_weights, polish
 from weigh.educated.task import NO_PAIRS, Task, problem_of
@@ -32,8 +32,8 @@ class Fit:
     weights: Floats
     covariance: Covariance | None  # None if the Hessian is not one matrix
     scales: Floats  # of each feature
-    held_out: HeldOut
-    search: Search
+    held_out: LeftOutLoss
+    search: ScaleSearch
     gradient: float  # remaining relative gradient
     state: State  # the end of the search for weights
     tied: Integers  # whether a feature is one of the pairs that share one scale
@@ -85,13 +85,13 @@ def fit_task(task: Task) -> Fit:
     return replace(fit, n_passes=n_passes, gains=gains, loosening=loosening)
 
 
-def _take_scales(task: Task, problem: Problem) -> Search:
+def _take_scales(task: Task, problem: Problem) -> ScaleSearch:
     """Find the weights at the known scales of the features."""
     assert task.scales is not None
     places = [_feature_at(task, block.places[0]) for block in problem.prior.blocks]
     scales = task.scales[places]
     scales[np.isnan(scales)] = FIRST  # the feature had no information so far
-    return Search(find_weights(begin(problem, scales), PRECISE), ())
+    return ScaleSearch(find_weights(begin(problem, scales), PRECISE), ())
 
 
 def _ratio(before: State, after: State) -> float:
@@ -99,7 +99,7 @@ def _ratio(before: State, after: State) -> float:
     return float(before.scales[0] / after.scales[0]) if len(after.scales) else 1.0
 
 
-def _finish(task: Task, search: Search, state: State, held_out: HeldOut) -> Fit:
+def _finish(task: Task, search: ScaleSearch, state: State, held_out: LeftOutLoss) -> Fit:
     orders = _orders(task, state.problem.design)
     weights, ties = polish(state), None
     if orders:

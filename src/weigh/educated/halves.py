@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weigh.educated.passes import View
+from weigh.educated.passes import RowsAtWeights
 from weigh.educated.solve import State
 from weigh.engine import Block, Sums
 from weigh.frames import Floats, Integers
@@ -49,7 +49,7 @@ LEAST_SHARE = 0.01
 class HalfSlopes:
     """The statistic: the sums of slopes by place, and the weight of rows, for each half."""
 
-    view: View
+    view: RowsAtWeights
     salts: tuple[int, ...]  # of the coded features
 
     __reduce__ = by_fields

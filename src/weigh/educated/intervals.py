@@ -34,7 +34,7 @@ from scipy.stats import nbinom, poisson
 
 from weigh.educated.fit import Fit
 from weigh.educated.loo import ROWS, LeaveOneOut
-from weigh.educated.numbers import Numbers, split
+from weigh.educated.numbers import NumberTarget, split
 from weigh.educated.uncertainty import shift_totals
 from weigh.engine import Block
 from weigh.evidence import Evidence, FeatureTable
@@ -60,7 +60,7 @@ def error_quantiles(fit: Fit, block: Block, known: bool) -> Floats:
     `known` says whether the variances of the means of new rows will be known.
     """
     target = fit.state.problem.target
-    assert isinstance(target, Numbers)
+    assert isinstance(target, NumberTarget)
     if target.counts:
         return np.zeros(0)
     every = slice(None, None, -(-len(block) // ROWS))
@@ -111,7 +111,7 @@ class Law(Protocol):
 
 
 @dataclass(frozen=True)
-class Counts:
+class CountDistribution:
     """The distribution of counts whose variance is `dispersion` times the mean."""
 
     dispersion: float
@@ -132,7 +132,7 @@ class Counts:
 
 
 @dataclass(frozen=True)
-class Amounts:
+class AmountDistribution:
     """The distribution of amounts, whose standardised errors are those of the training rows."""
 
     errors: Floats  # quantiles at the probabilities of `GRID`
@@ -155,7 +155,7 @@ class Amounts:
 
 
 @dataclass(frozen=True)
-class Factors:
+class BlankFactors:
     """Equally likely factors by which a row's mean is multiplied, for each set of blanks."""
 
     sets: Floats  # set by factor
@@ -163,7 +163,7 @@ class Factors:
     known: Integers  # the rows without a blank
 
     @classmethod
-    def of(cls, evidence: Evidence, blank: Integers) -> Factors:
+    def of(cls, evidence: Evidence, blank: Integers) -> BlankFactors:
         """The factors of rows; `blank` (row by table) is true where a row has no level."""
         each, of_row = np.unique(blank, axis=0, return_inverse=True)
         sets = [_factors([t for t, b in zip(evidence, own, strict=True) if b]) for own in each]
@@ -187,7 +187,7 @@ def _factors(tables: Sequence[FeatureTable]) -> Floats:
 
 
 def law_interval(
-    law: Law, mean: Floats, factors: Factors, coverage: float
+    law: Law, mean: Floats, factors: BlankFactors, coverage: float
 ) -> tuple[Floats, Floats]:
     """The prediction limits of new rows, whose means are multiplied by random factors.
 
@@ -201,7 +201,9 @@ def law_interval(
     return low, _quantiles(law, coverage + part, mean, factors)
 
 
-def _shortest(law: Law, mean: Floats, factors: Factors, coverage: float) -> tuple[Floats, Floats]:
+def _shortest(
+    law: Law, mean: Floats, factors: BlankFactors, coverage: float
+) -> tuple[Floats, Floats]:
     """The shortest interval of counts that reaches the coverage, by bisection of its lower limit.
 
     It cannot be shortened if its lowest count is at least as likely as the first count above it.
@@ -223,20 +225,20 @@ def _shortest(law: Law, mean: Floats, factors: Factors, coverage: float) -> tupl
     return low, end(low)
 
 
-def _quantiles(law: Law, probability: Floats, mean: Floats, factors: Factors) -> Floats:
+def _quantiles(law: Law, probability: Floats, mean: Floats, factors: BlankFactors) -> Floats:
     found = law.quantile(probability, mean)
     found[~factors.known] = _mix(partial(_mixed_quantiles, law), probability, mean, factors)
     return found
 
 
-def _below(law: Law, number: Floats, mean: Floats, factors: Factors) -> Floats:
+def _below(law: Law, number: Floats, mean: Floats, factors: BlankFactors) -> Floats:
     found = law.below(number, mean)
     found[~factors.known] = _mix(partial(_mixed_below, law), number, mean, factors)
     return found
 
 
 def _mix(
-    find: Callable[[Floats, Floats], Floats], values: Floats, mean: Floats, factors: Factors
+    find: Callable[[Floats, Floats], Floats], values: Floats, mean: Floats, factors: BlankFactors
 ) -> Floats:
     """Apply `find` to the value and the possible means of each row with a blank."""
     asked = np.column_stack([values, mean, factors.of_row])[~factors.known]
@@ -277,7 +279,7 @@ def row_interval(
     """The prediction limits of new rows, given the estimates of their means."""
     blank = find_positions(evidence, table).T < 0
     if spread.power:
-        return law_interval(_law(spread), mean, Factors.of(evidence, blank), coverage)
+        return law_interval(_law(spread), mean, BlankFactors.of(evidence, blank), coverage)
     low, high = error_interval(spread.errors, coverage)
     varied = np.array([float(part.share @ part.centred[:, 0] ** 2) for part in evidence])
     known = total_variances(evidence, table)
@@ -287,8 +289,8 @@ def row_interval(
 
 def _law(spread: Spread) -> Law:
     if len(spread.errors) == 0:
-        return Counts(spread.dispersion)
-    return Amounts(spread.errors, spread.dispersion, spread.power)
+        return CountDistribution(spread.dispersion)
+    return AmountDistribution(spread.errors, spread.dispersion, spread.power)
 
 
 def check_stated(coverage: Any) -> None:

@@ -19,8 +19,8 @@ from weigh.educated.design import Target, add_squares, weigh_rows
 from weigh.educated.dual import Dual
 from weigh.educated.factor import Dense
 from weigh.educated.modes import Modes, Reduced
-from weigh.educated.numbers import Numbers
-from weigh.educated.passes import View
+from weigh.educated.numbers import NumberTarget
+from weigh.educated.passes import RowsAtWeights
 from weigh.educated.solve import PRECISE, State, find_weights
 from weigh.engine import Block, Coded, Sums
 from weigh.frames import Floats, Integers
@@ -45,7 +45,7 @@ share of the entropy of the classes."""
 
 
 @dataclass(frozen=True)
-class HeldOut:
+class LeftOutLoss:
     """Leave-one-out loss in nats, and the weight of the rows that it was computed from."""
 
     total: float
@@ -79,7 +79,7 @@ class LeaveOneOut:
     are not in V. With few rows, the variances of their totals are already `known`.
     """
 
-    view: View
+    view: RowsAtWeights
     index: Integers
     inverses: tuple[Floats, ...]
     own: Floats
@@ -196,37 +196,37 @@ def _judge(*states: State) -> tuple[Floats, ...]:
     return rows.sum(LossSums(tuple(map(LeaveOneOut.of, states)), share_of(rows))).arrays
 
 
-def leave_one_out(state: State) -> HeldOut:
+def leave_one_out(state: State) -> LeftOutLoss:
     """Leave-one-out loss of a fit: one pass over the rows."""
     return leave_each_out(state)[0]
 
 
-def leave_each_out(*states: State) -> list[HeldOut]:
+def leave_each_out(*states: State) -> list[LeftOutLoss]:
     """Leave-one-out losses of several fits of the same rows: one pass."""
     weight, totals, _ = _judge(*states)
-    return [HeldOut(float(total), float(weight)) for total in totals]
+    return [LeftOutLoss(float(total), float(weight)) for total in totals]
 
 
 @dataclass(frozen=True)
-class Comparison:
+class LossComparison:
     """Leave-one-out losses of two fits.
 
     The second is better if its mean loss is lower by more than the standard error of the paired
     differences.
     """
 
-    before: HeldOut
-    after: HeldOut
+    before: LeftOutLoss
+    after: LeftOutLoss
     better: bool
 
 
-def compare(before: State, after: State) -> Comparison:
+def compare(before: State, after: State) -> LossComparison:
     """Compare the leave-one-out losses of two fits: one pass."""
     sums, totals, squares = _judge(before, after)
     weight = float(sums)
-    one, other = (HeldOut(float(total), weight) for total in totals)
+    one, other = (LeftOutLoss(float(total), weight) for total in totals)
     better = is_gain(one.mean - other.mean, float(squares[1]) / weight, weight)
-    return Comparison(one, other, better)
+    return LossComparison(one, other, better)
 
 
 def is_gain(mean: float, square: float, weight: float) -> bool:
@@ -234,7 +234,7 @@ def is_gain(mean: float, square: float, weight: float) -> bool:
     return bool(mean > np.sqrt(max(square - mean**2, 0.0) / weight))
 
 
-def loosen(state: State) -> tuple[State, HeldOut]:
+def loosen(state: State) -> tuple[State, LeftOutLoss]:
     """Divide all scales by four as long as the leave-one-out loss falls.
 
     Each step must lower the loss by more than the standard error of the difference.
@@ -258,7 +258,7 @@ def loosen(state: State) -> tuple[State, HeldOut]:
     return state, held_out
 
 
-def is_certain(target: Target | Numbers, held_out: HeldOut, left: float = CERTAIN) -> bool:
+def is_certain(target: Target | NumberTarget, held_out: LeftOutLoss, left: float = CERTAIN) -> bool:
     """Whether the leave-one-out loss is below this share of the entropy of the classes."""
     if not isinstance(target, Target):
         return False

@@ -25,7 +25,7 @@ from scipy.sparse import csr_array
 
 from weigh.educated.matrices import BlockDiagonal
 from weigh.educated.passes import Tables
-from weigh.educated.prior import Block, Centre, Prior
+from weigh.educated.prior import Centre, Prior, PriorBlock
 from weigh.frames import Floats, Integers
 
 MODES = 320
@@ -33,7 +33,7 @@ MODES = 320
 
 
 @dataclass(frozen=True)
-class Group:
+class BlockModes:
     """The modes of one block of weights, or of weights that have only a mean held at zero."""
 
     first: int  # first place
@@ -50,7 +50,9 @@ class Group:
         return bool(np.array_equal(self.basis, np.eye(len(self.basis))))
 
     @classmethod
-    def of(cls, S: Floats, number: int, centre: Centre | None, first: int, rows: Floats) -> Group:
+    def of(
+        cls, S: Floats, number: int, centre: Centre | None, first: int, rows: Floats
+    ) -> BlockModes:
         """The modes of the weights from place `first` on; `rows` is the weight of rows of each."""
         n = len(rows)
         s, strength = (np.zeros(n), 0.0) if centre is None else (centre.shares, centre.strength)
@@ -63,20 +65,20 @@ class Group:
         return cls(first, number, basis, eigenvalues, pulled, strength * (s @ basis) ** 2, log_det)
 
 
-def group_weights(prior: Prior, places: Integers, rows: Floats) -> list[Group]:
+def group_weights(prior: Prior, places: Integers, rows: Floats) -> list[BlockModes]:
     """The modes of one column; `rows` is the weight of the rows at each of all places."""
     centres, found = {int(c.places[0]): c for c in prior.held(places)}, []
     for b in prior.numbers(places):
         block, first = prior.blocks[b], int(prior.blocks[b].places[0])
         S = np.eye(len(block.places)) if block.matrix is None else block.matrix
-        found.append(Group.of(S, b, centres.pop(first, None), first, rows[block.places]))
+        found.append(BlockModes.of(S, b, centres.pop(first, None), first, rows[block.places]))
     for first, centre in centres.items():
         n = len(centre.places)
-        found.append(Group.of(np.zeros((n, n)), -1, centre, first, rows[centre.places]))
+        found.append(BlockModes.of(np.zeros((n, n)), -1, centre, first, rows[centre.places]))
     return sorted(found, key=lambda group: group.first)
 
 
-def _basis_of(groups: list[Group]) -> BlockDiagonal:
+def _basis_of(groups: list[BlockModes]) -> BlockDiagonal:
     """The modes of all groups, after that of the intercept."""
     ends = np.cumsum([0, 1, *(len(group.basis) for group in groups)]).tolist()
     matrices = [None, *(None if group.alone else group.basis for group in groups)]
@@ -248,7 +250,7 @@ class Reduced:
     def _spreads(self) -> Floats:
         return np.asarray(np.bincount(self.modes.blocks + 1, self._variances), dtype=np.float64)
 
-    def spread(self, block: Block) -> float:
+    def spread(self, block: PriorBlock) -> float:
         """The trace of the covariance times a block's S."""
         number = self.modes.blocks[np.searchsorted(self.places, block.places[0])]
         return float(self._spreads[number + 1])

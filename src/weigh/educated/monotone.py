@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from weigh.educated.prior import Block, Centre, Prior
+from weigh.educated.prior import Centre, Prior, PriorBlock
 from weigh.educated.solve import PRECISE, Problem, State, find_weights, state_at
 from weigh.frames import Floats, Integers
 from weigh.newton.descent import Order, Orders, descend, find_ties, step_in_order
@@ -77,7 +77,7 @@ def _reduce(problem: Problem, ties: Integers) -> Problem:
     return replace(problem, prior=prior, ties=ties)
 
 
-def _tie_block(block: Block, ties: Integers) -> Block:
+def _tie_block(block: PriorBlock, ties: Integers) -> PriorBlock:
     """Restate a block in terms of tied weights; each tie lowers its rank by one."""
     places, at = np.unique(ties[block.places], return_inverse=True)
     if block.matrix is None or len(places) == len(block.places):

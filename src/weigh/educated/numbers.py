@@ -38,7 +38,7 @@ def find_family(name: Any, power: Any) -> Family:
 
 
 @dataclass(frozen=True)
-class Numbers:
+class NumberTarget:
     """The family of a numeric target, its mean, and the weight of all rows.
 
     Labels are the numbers. For rows with an exposure they have two columns: the number per unit of
@@ -103,7 +103,7 @@ class Numbers:
         """The dispersion, from Pearson's statistic and the effective degrees of freedom."""
         return max(statistic / max(self.n_rows - n_free, 1.0), self.least, TINY)
 
-    def dispersed(self, noise: float) -> Numbers:
+    def dispersed(self, noise: float) -> NumberTarget:
         """The target with its dispersion set, so that losses are in nats."""
         return replace(self, dispersion=noise)
 
@@ -133,21 +133,21 @@ class Unit:
 
 
 @dataclass(frozen=True, eq=False)
-class RowDerivatives:
+class FittedNumbers:
     """Numbers in the unit of the fit, that unit, and the target that they form."""
 
     labels: Floats
     unit: Unit
-    target: Numbers
+    target: NumberTarget
 
     @classmethod
-    def of(cls, family: Family, numbers: Floats, weight: Floats, apart: Floats) -> RowDerivatives:
+    def of(cls, family: Family, numbers: Floats, weight: Floats, apart: Floats) -> FittedNumbers:
         """Convert numbers to the unit of the fit; `apart` is the offset of each row's total."""
         labels, unit = label_numbers(family, numbers, weight, apart)
         mean = float(labels[:, 0] @ (weight * labels[:, 1]) / (weight @ labels[:, 1]))
         least = 1 / unit.noise if family.power == 1 and are_counts(numbers) else 0.0
         plain = labels[:, 0].copy() if (labels[:, 1] == 1).all() else labels
-        return cls(plain, unit, Numbers(family, mean, float(weight.sum()), least=least))
+        return cls(plain, unit, NumberTarget(family, mean, float(weight.sum()), least=least))
 
 
 def label_numbers(
@@ -194,7 +194,7 @@ def _centred(net: Floats, weight: Floats, large: float) -> tuple[Floats, Unit]:
     return np.column_stack([(net - mean) / spread, np.ones(len(net))]), unit
 
 
-def merging_limit(target: Numbers, noise: float) -> float:
+def merging_limit(target: NumberTarget, noise: float) -> float:
     """The largest change of a total by merging bins; with a log link, about 5% of a factor."""
     family = target.family
     if family.link == "identity":

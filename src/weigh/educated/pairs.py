@@ -30,8 +30,8 @@ from weigh import engine
 from weigh.bins import Cross, Feature
 from weigh.educated.design import Design, Source, Target, weigh_rows
 from weigh.educated.halves import HALVES, halve
-from weigh.educated.numbers import Numbers
-from weigh.educated.passes import Tables, View
+from weigh.educated.numbers import NumberTarget
+from weigh.educated.passes import RowsAtWeights, Tables
 from weigh.educated.segments import coarse_levels
 from weigh.engine import Block, Coded, Pile, Sums
 from weigh.frames import Floats
@@ -50,14 +50,14 @@ ROOM = 1 << 22
 
 
 @dataclass(frozen=True)
-class Part:
+class CutFeature:
     """A feature cut into few levels, and the map to them from the levels of the coded feature."""
 
     feature: Feature
     source: Source
 
     @classmethod
-    def of(cls, feature: Feature, place: int, few: Feature) -> Part:
+    def of(cls, feature: Feature, place: int, few: Feature) -> CutFeature:
         """The coded feature number `place`, cut into the levels of `few`."""
         levels = np.append(coarse_levels(feature, few), len(few.levels))
         return cls(few, Source((place,), levels, len(few.levels)))
@@ -67,7 +67,7 @@ class Part:
 class CellSums(Pile):
     """The statistic: sums of slopes and curvatures by half and cell, of parts with those before."""
 
-    view: View
+    view: RowsAtWeights
     design: Design  # of the parts
     later: tuple[int, ...]
     salts: tuple[int, ...]  # of the coded features
@@ -100,7 +100,7 @@ class CellSums(Pile):
 
 
 def evidence_of_pairs(
-    parts: Sequence[Part], rows: Coded, view: View, salts: tuple[int, ...]
+    parts: Sequence[CutFeature], rows: Coded, view: RowsAtWeights, salts: tuple[int, ...]
 ) -> dict[tuple[int, int], Floats]:
     """The rise of the log marginal likelihood by each pair: of each half, and of all rows.
 
@@ -168,8 +168,10 @@ def _take_out(slope: Floats, curvature: Floats) -> Floats:
 class Ways:
     """The parts of all columns, for each way to cut them."""
 
-    plain: tuple[list[Part], ...]  # cut without labels
-    segments: tuple[list[Part], ...] = ()  # cut by the labels of each half of the rows, and of all
+    plain: tuple[list[CutFeature], ...]  # cut without labels
+    segments: tuple[
+        list[CutFeature], ...
+    ] = ()  # cut by the labels of each half of the rows, and of all
 
 
 @dataclass(frozen=True)
@@ -177,7 +179,7 @@ class Candidate:
     """A pair cut in its best way, and its evidence in nats."""
 
     nats: float
-    parts: tuple[Part, Part]
+    parts: tuple[CutFeature, CutFeature]
     saved: float = float("nan")  # by weights of the half that ranks it, in the other half, in nats
 
     @property
@@ -187,7 +189,7 @@ class Candidate:
 
 
 def rank_pairs(
-    ways: Ways, rows: Coded, view: View, salts: tuple[int, ...]
+    ways: Ways, rows: Coded, view: RowsAtWeights, salts: tuple[int, ...]
 ) -> list[list[Candidate]]:
     """Rank all pairs, each cut in its best way, by evidence: for each half, and for all rows.
 
@@ -235,7 +237,7 @@ class PairCounts:
     """The statistic of some pairs: the weight of each class in each cell of their grids."""
 
     sources: tuple[tuple[Source, Source], ...]
-    target: Target | Numbers
+    target: Target | NumberTarget
 
     def __call__(self, block: Block) -> Sums:
         """The counts of a block."""
@@ -251,7 +253,9 @@ class PairCounts:
 
 
 def count_pairs(
-    pairs: Sequence[tuple[Part, Part]], rows: Coded, target: Target | Numbers
+    pairs: Sequence[tuple[CutFeature, CutFeature]],
+    rows: Coded,
+    target: Target | NumberTarget,
 ) -> list[tuple[Counts, Source]]:
     """Make features of pairs in one pass; their levels are the cells with rows."""
     if not pairs:

@@ -11,7 +11,7 @@ import numpy as np
 
 from weigh import engine
 from weigh.educated.design import Design, Target, add_totals, weigh_rows
-from weigh.educated.numbers import Numbers
+from weigh.educated.numbers import NumberTarget
 from weigh.engine import Block, Pile, Sums
 from weigh.frames import Floats, Integers
 from weigh.newton.regression import Moments
@@ -85,11 +85,11 @@ class RowDerivatives:
 
 
 @dataclass(frozen=True)
-class View:
+class RowsAtWeights:
     """Evaluate the loss of rows at some weights."""
 
     design: Design
-    target: Target | Numbers
+    target: Target | NumberTarget
     weights: Floats
 
     __reduce__ = by_fields
@@ -135,7 +135,7 @@ class LossDerivatives(Pile):
     computed too.
     """
 
-    view: View
+    view: RowsAtWeights
     columns: tuple[int, ...]  # whose tables are computed
     across: bool = False
 
@@ -228,7 +228,7 @@ class HessianProduct:
     probability of each class. Later products at the same weights reuse them.
     """
 
-    view: View
+    view: RowsAtWeights
     direction: Floats
 
     __reduce__ = by_fields

@@ -46,7 +46,7 @@ that of each weight of a feature without information."""
 
 
 @dataclass(frozen=True)
-class Block:
+class PriorBlock:
     """Weights that share a scale, with S = `matrix`; without a matrix they are independent."""
 
     places: Integers
@@ -80,7 +80,7 @@ class Centre:
 class Prior:
     """The blocks of all features, and the means that are held at zero."""
 
-    blocks: tuple[Block, ...]
+    blocks: tuple[PriorBlock, ...]
     centres: tuple[Centre, ...]
 
     def apply(self, weights: Floats, scales: Floats) -> Floats:
@@ -153,7 +153,7 @@ class Prior:
 
 def prior_of(
     feature: Feature | Cross, counts: Floats, start: int, tied: bool = False
-) -> tuple[list[Block], list[Centre]]:
+) -> tuple[list[PriorBlock], list[Centre]]:
     """The blocks and centres of a feature whose weights begin at `start`.
 
     `tied` says whether all pairs share one scale.
@@ -168,11 +168,11 @@ def prior_of(
     if n_walk > 1:
         rows = counts[:n_walk].sum(axis=1)
         along = curve(rows)
-        blocks.append(Block(places[:n_walk], n_walk - 1, along, WALK, _firmness(along, rows)))
+        blocks.append(PriorBlock(places[:n_walk], n_walk - 1, along, WALK, _firmness(along, rows)))
     if n_walk > 0:
         centres.append(_hold_mean(places[:n_walk], counts[:n_walk].sum(axis=1)))
     if n_walk < len(places):
-        blocks.append(Block(places[n_walk:], len(places) - n_walk))
+        blocks.append(PriorBlock(places[n_walk:], len(places) - n_walk))
     return blocks, centres
 
 
@@ -261,16 +261,16 @@ def _without(basis: Floats, covariance: Floats) -> Floats:
     return np.asarray(left - (left @ sides) @ sides.T)
 
 
-def _pair_block(cross: Cross, start: int, tied: bool) -> Block:
+def _pair_block(cross: Cross, start: int, tied: bool) -> PriorBlock:
     """The block of a pair: cells with adjacent bins are correlated, others are independent."""
     cells, places = np.array(cross.pairs), start + np.arange(len(cross.pairs))
     if len(places) > DENSE or not any(map(count_intervals, cross.parts)):
-        return Block(places, len(places), None, PAIRS, of_pair=True, tied=tied)
+        return PriorBlock(places, len(places), None, PAIRS, of_pair=True, tied=tied)
     left, right = (_along(part, tied) for part in cross.parts)
     alike = left[np.ix_(cells[:, 0], cells[:, 0])] * right[np.ix_(cells[:, 1], cells[:, 1])]
     precision = np.linalg.inv(alike / np.diag(alike).mean())
     firmness = float(precision.diagonal().min())
-    return Block(places, len(places), precision, PAIRS, firmness, of_pair=True, tied=tied)
+    return PriorBlock(places, len(places), precision, PAIRS, firmness, of_pair=True, tied=tied)
 
 
 def _along(part: Feature, tied: bool) -> Floats:

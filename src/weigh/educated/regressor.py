@@ -25,8 +25,8 @@ from weigh.educated.learner import (
     warn_light_rows,
 )
 from weigh.educated.numbers import (
-    Numbers,
-    RowDerivatives,
+    FittedNumbers,
+    NumberTarget,
     Unit,
     check_target,
     find_family,
@@ -200,7 +200,7 @@ class EducatedRegressor(EducatedParameters, RegressorMixin, NumberEstimator):
 
     def _learn(self, sample: Sample, family: Family, numbers: Floats, apart: Floats) -> None:
         weight = np.ones(len(numbers)) if sample.weight is None else sample.weight
-        seen, tally = RowDerivatives.of(family, numbers, weight, apart), self._tally(sample)
+        seen, tally = FittedNumbers.of(family, numbers, weight, apart), self._tally(sample)
         features = [counts.feature for counts in tally.tables]
         coded = engine.code_rows(sample, features)
         assert isinstance(coded, engine.CodedRows)
@@ -219,7 +219,7 @@ class EducatedRegressor(EducatedParameters, RegressorMixin, NumberEstimator):
         evidence = in_unit(evidence, seen.unit)
         self._keep(replace(evidence, backend=sample.table.backend, columns=sample.table.names))
 
-    def _merge_intervals(self, sample: Sample, fit: Fit, target: Numbers) -> Evidence:
+    def _merge_intervals(self, sample: Sample, fit: Fit, target: NumberTarget) -> Evidence:
         """The tables of a fit, with bins of nearly equal weight merged."""
         bare = Evidence(
             classes=np.array([sample.target], dtype=object),

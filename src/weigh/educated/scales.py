@@ -25,9 +25,9 @@ import numpy as np
 from scipy.optimize import brentq
 
 from weigh.educated.design import weigh_rows
-from weigh.educated.numbers import Numbers
-from weigh.educated.passes import View
-from weigh.educated.prior import Block as PriorBlock
+from weigh.educated.numbers import NumberTarget
+from weigh.educated.passes import RowsAtWeights
+from weigh.educated.prior import PriorBlock
 from weigh.educated.solve import PRECISE, Problem, State, find_weights, state_at
 from weigh.engine import Block, Sums
 from weigh.frames import Floats, Integers
@@ -63,7 +63,7 @@ ROUGHLY = 0.02
 
 
 @dataclass(frozen=True)
-class Search:
+class ScaleSearch:
     """The end of a search for scales, and the marginal likelihood after each update."""
 
     state: State
@@ -205,7 +205,7 @@ class Update:
         return 0.5 * float(self.slope @ step)
 
 
-def find_scales(problem: Problem, start: State | None = None) -> Search:
+def find_scales(problem: Problem, start: State | None = None) -> ScaleSearch:
     """Newton steps and updates of the scales in turn, then the weights to full precision."""
     state = find_weights(start or begin(problem), PRECISE, ROUGHLY)
     noise = estimate_noise(state)
@@ -225,7 +225,7 @@ def find_scales(problem: Problem, start: State | None = None) -> Search:
         ended = ended and abs(np.log(noise / former)) < STEADY
         if ended:
             break
-    return Search(find_weights(state, PRECISE), tuple(path), ended, noise)
+    return ScaleSearch(find_weights(state, PRECISE), tuple(path), ended, noise)
 
 
 def _least(state: State) -> Floats:
@@ -240,7 +240,7 @@ def _least(state: State) -> Floats:
 def estimate_noise(state: State) -> float:
     """Dispersion of a numeric target: Pearson's statistic over the residual degrees of freedom."""
     target = state.problem.target
-    if not isinstance(target, Numbers):
+    if not isinstance(target, NumberTarget):
         return 1.0
     if target.quadratic:
         statistic = 2 * state.found.loss
@@ -254,12 +254,12 @@ def estimate_noise(state: State) -> float:
 class Pearson:
     """Pearson's statistic of some rows."""
 
-    view: View
+    view: RowsAtWeights
 
     def __call__(self, block: Block) -> Sums:
         """The statistic of a block."""
         view, target = self.view, self.view.target
-        assert isinstance(target, Numbers)
+        assert isinstance(target, NumberTarget)
         totals = view.design.totals(view.design.place(block), view.weights)
         return Sums((np.array(target.pearson(totals, block.labels, weigh_rows(block))),))
 

@@ -44,7 +44,7 @@ import numpy as np
 from weigh.educated.candidates import NATS, Selected, check_named, cut_columns, fit_like, fit_pairs
 from weigh.educated.design import weigh_rows
 from weigh.educated.halves import HALVES, halve, salt
-from weigh.educated.loo import HeldOut, LeaveOneOut, is_certain, pick, share_of
+from weigh.educated.loo import LeaveOneOut, LeftOutLoss, is_certain, pick, share_of
 from weigh.educated.pairs import Candidate, Ways, rank_pairs
 from weigh.educated.solve import State
 from weigh.educated.task import Task
@@ -65,7 +65,7 @@ LEFT = 0.25
 
 
 def select_pairs(
-    task: Task, state: State, held_out: HeldOut, noise: float = 1.0
+    task: Task, state: State, held_out: LeftOutLoss, noise: float = 1.0
 ) -> Selected | None:
     """Add pairs to a fit without any; None if no pair lowers the loss enough.
 
@@ -142,7 +142,7 @@ class PairTest:
 
     task: Task
     state: State  # of the fit without pairs
-    held_out: HeldOut  # of the fit of the last round
+    held_out: LeftOutLoss  # of the fit of the last round
     salts: tuple[int, ...]
     before: Selected | None = None
     noise: float = 1.0  # the dispersion of a numeric target

@@ -28,8 +28,8 @@ from weigh.educated.factor import (
     make_reduced,
 )
 from weigh.educated.modes import MODES, Modes, Projected, Reduced
-from weigh.educated.numbers import Numbers
-from weigh.educated.passes import HessianProduct, LossDerivatives, View, Weighed
+from weigh.educated.numbers import NumberTarget
+from weigh.educated.passes import HessianProduct, LossDerivatives, RowsAtWeights, Weighed
 from weigh.educated.prior import Prior
 from weigh.educated.quadratic import Quadratic
 from weigh.engine import Block, Coded, CodedRows
@@ -58,7 +58,7 @@ class Problem:
 
     rows: Coded
     design: Design
-    target: Target | Numbers
+    target: Target | NumberTarget
     prior: Prior
     ties: Integers | None = None
     past: Quadratic | None = None  # second-order approximation of the loss of earlier rows
@@ -162,14 +162,14 @@ class Problem:
         own = {j: np.arange(self.spans[j].start, self.spans[j].stop) for j in self.columns}
         return Modes.of(self.prior, {j: p for j, p in own.items() if len(p)}, rows)
 
-    def view(self, weights: Floats) -> View:
+    def view(self, weights: Floats) -> RowsAtWeights:
         """The derivatives of the loss of rows at these weights."""
         every = weights if self.ties is None else weights[self.ties]
-        return View(self.design, self.target, every)
+        return RowsAtWeights(self.design, self.target, every)
 
 
 @dataclass(frozen=True)
-class Found:
+class RowLoss:
     """Loss, gradient and Hessian at some weights, without the penalty."""
 
     loss: float
@@ -183,7 +183,7 @@ class Found:
         """The Hessian of each class in modes; takes one more pass."""
         return self.reduced()
 
-    def beside(self, past: Quadratic, weights: Floats, ties: Integers | None) -> Found:
+    def beside(self, past: Quadratic, weights: Floats, ties: Integers | None) -> RowLoss:
         """Add the loss, gradient and Hessian of past rows."""
         loss, slopes = past.at(weights)
         return replace(
@@ -194,7 +194,7 @@ class Found:
             curvature=self.curvature.beside(past.hessian[0], ties),
         )
 
-    def after(self, step: Floats) -> Found:
+    def after(self, step: Floats) -> RowLoss:
         """Loss and gradient after a step, if the loss is quadratic."""
         bent = self.curvature.multiply_hessian(step)
         loss = self.loss + float((step * (0.5 * bent - self.slopes)).sum())
@@ -208,7 +208,7 @@ class State:
     problem: Problem
     weights: Floats
     scales: Floats
-    found: Found
+    found: RowLoss
     near: Factor | None = None  # of the Hessian at weights and scales not far away
     rescaled: bool = True  # whether the scales differ from those of `near`
 
@@ -327,13 +327,13 @@ def state_at(problem: Problem, weights: Floats, scales: Floats) -> State:
     curvature = Curvature.of(look, diagonals, tables, problem.ties)
     loss, size = numbers.tolist()
     reduced = partial(_reduce, problem, view)
-    found = Found(loss, size, problem.design.unpad(slopes), curvature, reduced)
+    found = RowLoss(loss, size, problem.design.unpad(slopes), curvature, reduced)
     if problem.past is not None:
         found = found.beside(problem.past, view.weights, problem.ties)
     return State(problem, weights, scales, found)
 
 
-def _reduce(problem: Problem, view: View) -> Projected:
+def _reduce(problem: Problem, view: RowsAtWeights) -> Projected:
     """The Hessian of each class in modes: one pass."""
     modes, look = problem.modes, LossDerivatives(view, problem.columns)
     assert modes is not None

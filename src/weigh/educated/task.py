@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from weigh.educated.design import Design, Source, Target
-from weigh.educated.numbers import Numbers
-from weigh.educated.prior import Block, Centre, Prior, is_silent, prior_of
+from weigh.educated.numbers import NumberTarget
+from weigh.educated.prior import Centre, Prior, PriorBlock, is_silent, prior_of
 from weigh.educated.quadratic import Quadratic
 from weigh.educated.scales import FIRST
 from weigh.educated.solve import Problem, State, state_at
@@ -35,7 +35,7 @@ class Task:
 
     rows: Coded
     counts: tuple[Counts, ...]
-    target: Target | Numbers
+    target: Target | NumberTarget
     orders: tuple[int, ...] = ()  # by feature: 1 rises, -1 falls, 0 is free
     request: PairRequest = NO_PAIRS
     pairs: tuple[Source, ...] = ()  # maps to the last features, which are not coded themselves
@@ -70,7 +70,7 @@ def problem_of(task: Task) -> Problem:
     """The optimisation problem of a task: its design, and the prior of its weights."""
     silent = frozenset(j for j, c in enumerate(task.counts) if is_silent(c.counts))
     design = Design(task.sources, silent)
-    blocks: list[Block] = []
+    blocks: list[PriorBlock] = []
     centres: list[Centre] = []
     for j, (counts, span) in enumerate(zip(task.counts, design.spans, strict=True)):
         tied = task.tied and j >= task.n_coded  # a cross of the user has its own scale

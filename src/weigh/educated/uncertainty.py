@@ -57,7 +57,7 @@ def add_scale_uncertainty(covariance: Covariance, state: State) -> Covariance:
     return replace(covariance, plus=np.hstack([covariance.plus, columns]))
 
 
-def information(covariance: Covariance, block: prior.Block, scale: float) -> float:
+def information(covariance: Covariance, block: prior.PriorBlock, scale: float) -> float:
     """The information of the rows on the logarithm of a block's scale."""
     M = scale * block.apply(covariance.take(block.places).matrix)
     return max(0.5 * float(block.rank - 2 * M.trace() + (M * M.T).sum()), 0.0)

@@ -17,7 +17,7 @@ result      `evaluate`, and `Evaluation`, also from predictions
 
 from weigh.evaluation.estimates import NumberGroup
 from weigh.evaluation.groups import Band, Group, ManyGroup, named_columns, split_rows
-from weigh.evaluation.measures import ClassMeasures, Decision, Gains, ManyMeasures, Measures
+from weigh.evaluation.measures import ClassMeasures, Decision, GainsAtTenths, ManyMeasures, Measures
 from weigh.evaluation.numbers import NumberEvaluation
 from weigh.evaluation.result import Evaluation, evaluate
 from weigh.metrics.numbers import Bounded

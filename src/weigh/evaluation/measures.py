@@ -87,7 +87,7 @@ class Decision:
 
 
 @dataclass(frozen=True, eq=False)
-class Gains:
+class GainsAtTenths:
     """The share of positives (`gain`) in the most probable share of rows (`depth`), and `lift`."""
 
     depth: Floats
@@ -119,7 +119,7 @@ class Measures:
     ks: float
     line: CalibrationLine
     reliability: ReliabilityTable
-    gains: Gains
+    gains: GainsAtTenths
     decision: Decision
     best: Decision
     cost_of_all: float
@@ -255,9 +255,9 @@ def mean_of_spread(value: float, spread: float, n: float, coverage: float) -> Bo
     return Bounded(value, max(found.low, 0.0), found.high)
 
 
-def _gains(rows: Scored) -> Gains:
+def _gains(rows: Scored) -> GainsAtTenths:
     gain = gains_curve(rows).at(TENTHS)
-    return Gains(TENTHS, gain, gain / TENTHS)
+    return GainsAtTenths(TENTHS, gain, gain / TENTHS)
 
 
 def _decide(rows: Scored, threshold: float, options: Options) -> Decision:

@@ -33,8 +33,8 @@ from weigh.evidence.densities import log_density, weigh_density
 from weigh.evidence.estimate import (
     PRINTED,
     Added,
-    Scorer,
     Smoothing,
+    SplitScorer,
     find_reversed,
     log_shares,
     plain_shares,

@@ -154,7 +154,7 @@ def _trigamma(x: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class Scorer:
+class SplitScorer:
     """Naive Bayes models of all splits, on the levels by which rows are coded.
 
     The total of a row is `prior[split]` plus `tables[j][split, level]` for each feature j; the
@@ -171,19 +171,21 @@ class Scorer:
     turns: Integers
 
     @classmethod
-    def own(cls, model: Evidence) -> Scorer:
+    def own(cls, model: Evidence) -> SplitScorer:
         """Score all rows with one model, on its own levels."""
         return cls._of([model], [Levels.own(model.tally)], np.zeros((1, 1), dtype=np.intp))
 
     @classmethod
     def held_out(
         cls, models: Sequence[Evidence], levels: Sequence[Levels], roles: Integers
-    ) -> Scorer:
+    ) -> SplitScorer:
         """Score hold-out rows with the model of each split."""
         return cls._of(models, levels, _turns(roles == HELD_OUT))
 
     @classmethod
-    def _of(cls, models: Sequence[Evidence], levels: Sequence[Levels], turns: Integers) -> Scorer:
+    def _of(
+        cls, models: Sequence[Evidence], levels: Sequence[Levels], turns: Integers
+    ) -> SplitScorer:
         by_split = [
             level.spread([table.padded for table in model])
             for model, level in zip(models, levels, strict=True)

@@ -221,7 +221,7 @@ def _numbers(cuts: tuple[float, ...], step: float) -> list[Value]:
 
 
 @dataclass(frozen=True)
-class Difference:
+class LargestGap:
     """The largest difference between an export and Python over rows, and its row."""
 
     total: float
@@ -236,13 +236,13 @@ class Difference:
         return not self.other and max(self.total, self.prediction) <= TOLERANCE
 
 
-def compare_rows(python: ExpectedOutput, totals: Any, predictions: Any) -> Difference:
+def compare_rows(python: ExpectedOutput, totals: Any, predictions: Any) -> LargestGap:
     """Differences of totals and predictions from Python's, relative where values exceed 1."""
     gaps = gap_of_totals(python, np.asarray(totals, dtype=np.float64).reshape(python.totals.shape))
     given = np.asarray(predictions, dtype=np.float64).reshape(python.predictions.shape)
     apart = _gap(given, python.predictions)
     worst = int(np.maximum(gaps.max(axis=1), apart.max(axis=1)).argmax())
-    return Difference(float(gaps.max()), float(apart.max()), len(gaps), python.rows[worst])
+    return LargestGap(float(gaps.max()), float(apart.max()), len(gaps), python.rows[worst])
 
 
 def _gap(given: Floats, own: Floats) -> Floats:

@@ -13,7 +13,14 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from weigh.bins import label
-from weigh.exports.checks import TOLERANCE, Difference, ExpectedOutput, compare_rows, visit, wanted
+from weigh.exports.checks import (
+    TOLERANCE,
+    ExpectedOutput,
+    LargestGap,
+    compare_rows,
+    visit,
+    wanted,
+)
 from weigh.exports.onnx import prediction_name
 from weigh.exports.pmml.document import own_name
 from weigh.exports.run import (
@@ -41,7 +48,7 @@ NEAR = 1e-12
 class Checked:
     """The difference between an exported file and its model, and the program that ran the file."""
 
-    difference: Difference
+    difference: LargestGap
     ran_in: str
 
     def __str__(self) -> str:

@@ -31,7 +31,7 @@ MARKS = (
 
 
 @dataclass(frozen=True)
-class Dialect:
+class TextDialect:
     """Format of a text file; None means that it is detected."""
 
     delimiter: str | None = None
@@ -70,7 +70,7 @@ def parse_options(mark: str) -> csv.ParseOptions:
 
 
 def read_delimited(
-    data: bytes, dialect: Dialect, text: Sequence[str] = (), delimiter: str | None = None
+    data: bytes, dialect: TextDialect, text: Sequence[str] = (), delimiter: str | None = None
 ) -> pa.Table:
     """Read the rows of a text file; columns named in `text` stay text.
 
@@ -91,7 +91,7 @@ def read_delimited(
 
 
 def _convert_amounts(
-    table: pa.Table, data: bytes, mark: str, dialect: Dialect, types: dict[str, Any]
+    table: pa.Table, data: bytes, mark: str, dialect: TextDialect, types: dict[str, Any]
 ) -> pa.Table:
     """Convert columns of text such as 1,234.50 or 12% to numbers."""
     kept = {trim_name(name) for name in types}
@@ -101,7 +101,7 @@ def _convert_amounts(
         return table
     decimal = dialect.decimal or choose_decimal(table, fits)
     if decimal == "," and dialect.decimal is None:  # columns read with decimal points are wrong
-        return read_delimited(data, Dialect(mark, ",", "utf-8", dialect.na), [*kept])
+        return read_delimited(data, TextDialect(mark, ",", "utf-8", dialect.na), [*kept])
     for name in fits:
         if decimal in fits[name]:
             place = table.column_names.index(name)
@@ -109,7 +109,7 @@ def _convert_amounts(
     return table
 
 
-def _parse(data: bytes, mark: str, dialect: Dialect, types: dict[str, Any]) -> pa.Table:
+def _parse(data: bytes, mark: str, dialect: TextDialect, types: dict[str, Any]) -> pa.Table:
     how = {"parse_options": parse_options(mark), "convert_options": dialect.convert(types)}
     try:
         return csv.read_csv(pa.BufferReader(data), **how)
@@ -187,7 +187,7 @@ def find_delimiter(data: bytes) -> str:
     return max(best, key=lambda mark: (best[mark][0], -DELIMITERS.index(mark)), default=",")
 
 
-def find_line(data: bytes, dialect: Dialect, row: int) -> int:
+def find_line(data: bytes, dialect: TextDialect, row: int) -> int:
     r"""The line, from 1, on which a row of a text file begins; the row below the header is row 0.
 
     >>> find_line(b'a,b\n1,"two\nlines"\n\n2,x\n', Dialect(), 1)

@@ -16,7 +16,7 @@ from pyarrow import csv, dataset, parquet
 
 from weigh.frames.columns import as_doubles
 from weigh.frames.delimited import (
-    Dialect,
+    TextDialect,
     amount_columns,
     find_delimiter,
     parse_options,
@@ -35,10 +35,10 @@ SAMPLE = 1 << 24
 """Bytes at the start of a CSV file from which the types of its columns are inferred."""
 
 
-PLAIN = Dialect()
+PLAIN = TextDialect()
 
 
-def scan_files(paths: Any, text: Sequence[str] = (), dialect: Dialect = PLAIN) -> Scan:
+def scan_files(paths: Any, text: Sequence[str] = (), dialect: TextDialect = PLAIN) -> Scan:
     """Scan the rows of files, in the order of their names; empty files are skipped."""
     found = [one for one in find_files(paths) if os.path.getsize(one.path)]
     if not found:
@@ -91,14 +91,14 @@ def _find_levels(files: list[_File], schema: Any) -> Mapping[str, Declared]:
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundFile:
     """A file, and the folder below which partitions (`year=2024/`) are columns."""
 
     path: str
     base: str
 
 
-def find_files(paths: Any) -> list[Found]:
+def find_files(paths: Any) -> list[FoundFile]:
     """List the files of a path, a glob, a folder or a list of these, in order."""
     given = [paths] if isinstance(paths, str | os.PathLike) else [*paths]
     found = [file for path in given for file in _expand(os.fspath(path))]
@@ -107,20 +107,20 @@ def find_files(paths: Any) -> list[Found]:
     return found
 
 
-def _expand(path: str) -> list[Found]:
+def _expand(path: str) -> list[FoundFile]:
     if os.path.isdir(path):
         inside = sorted(str(file) for file in Path(path).rglob("*") if _is_data(file, path))
         if not inside:
             raise FileNotFoundError(f"the folder {path} holds no CSV, TSV or Parquet file")
-        return [Found(file, path) for file in inside]
+        return [FoundFile(file, path) for file in inside]
     if os.path.exists(path):
-        return [Found(path, os.path.dirname(path))]
+        return [FoundFile(path, os.path.dirname(path))]
     matches = sorted(glob.glob(path, recursive=True)) if glob.has_magic(path) else []
     if not matches:
         raise FileNotFoundError(f"no such file: {path}")
     fixed = itertools.takewhile(lambda part: not glob.has_magic(part), Path(path).parts)
     base = str(Path(*fixed))
-    return [Found(file.path, base) for match in matches for file in _expand(match)]
+    return [FoundFile(file.path, base) for match in matches for file in _expand(match)]
 
 
 def _is_data(file: Path, folder: str) -> bool:
@@ -130,7 +130,7 @@ def _is_data(file: Path, folder: str) -> bool:
     return file.is_file() and known and not any(part[0] in "._" for part in inside)
 
 
-def _kind(found: list[Found]) -> str:
+def _kind(found: list[FoundFile]) -> str:
     paths = [one.path for one in found]
     kinds = {path: "parquet" if path.endswith(ENDINGS["parquet"]) else "csv" for path in paths}
     if len({*kinds.values()}) > 1:
@@ -145,7 +145,7 @@ def _kind(found: list[Found]) -> str:
 class _File:
     """An opened file: its path, Arrow fragment and schema, and its size and time when opened."""
 
-    found: Found
+    found: FoundFile
     fragment: Any
     schema: Any
     stamp: tuple[int, int, int]
@@ -156,7 +156,7 @@ class _File:
         return self.found.path
 
 
-def _open(found: Found, format: Any, delimiter: str = "", schema: Any = None) -> _File:
+def _open(found: FoundFile, format: Any, delimiter: str = "", schema: Any = None) -> _File:
     """Open a file, with the columns of its partitions (`year=2024/`)."""
     stamp = _stamp(found.path)
     opened = dataset.dataset(
@@ -175,7 +175,7 @@ def _stamp(path: str) -> tuple[int, int, int]:
     return known.st_size, known.st_mtime_ns, known.st_ino
 
 
-def _open_parquet(found: Found) -> _File:
+def _open_parquet(found: FoundFile) -> _File:
     try:
         names = [f.name for f in parquet.read_schema(found.path) if _is_text(f.type)]
         format = dataset.ParquetFileFormat(dictionary_columns=names)  # read as codes
@@ -188,7 +188,7 @@ def _is_text(kind: Any) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
-def _open_text(found: list[Found], text: Sequence[str], dialect: Dialect) -> list[_File]:
+def _open_text(found: list[FoundFile], text: Sequence[str], dialect: TextDialect) -> list[_File]:
     types = {name: pa.string() for name in text}
     files = []
     for one in found:
@@ -204,14 +204,14 @@ def _open_text(found: list[Found], text: Sequence[str], dialect: Dialect) -> lis
     return files
 
 
-def _reopen_text(file: _File, schema: Any, dialect: Dialect) -> _File:
+def _reopen_text(file: _File, schema: Any, dialect: TextDialect) -> _File:
     """Open a file again, with the column types of all files together."""
     types = {field.name: field.type for field in schema}
     format = _text_format(file.delimiter, types, dialect)
     return _open(file.found, format, file.delimiter, schema)
 
 
-def _text_format(delimiter: str, types: dict[str, Any], dialect: Dialect) -> Any:
+def _text_format(delimiter: str, types: dict[str, Any], dialect: TextDialect) -> Any:
     """Arrow's format of a text file; empty fields and the dialect's `na` are missing."""
     return dataset.CsvFileFormat(
         parse_options=parse_options(delimiter),

@@ -17,7 +17,7 @@ import pyarrow as pa
 from pyarrow import csv, parquet
 
 from weigh.errors import Extra
-from weigh.frames.delimited import Dialect, parse_options, read_delimited
+from weigh.frames.delimited import TextDialect, parse_options, read_delimited
 from weigh.frames.formats import read_format, unzip
 from weigh.frames.large import ROWS, Scan, spool
 from weigh.frames.values import Declared
@@ -117,7 +117,7 @@ def scan(
         )
     from weigh.frames.folders import scan_files  # slow to import
 
-    return scan_files(source, text, Dialect(delimiter, decimal, encoding, tuple(na)))
+    return scan_files(source, text, TextDialect(delimiter, decimal, encoding, tuple(na)))
 
 
 def scan_lazy(frame: nw.LazyFrame[Any]) -> Scan:
@@ -199,7 +199,7 @@ def _select(query: str) -> str:
 
 def read_csv(source: Any) -> pa.Table:
     """Read a CSV file; only empty fields are missing."""
-    how = {"parse_options": parse_options(","), "convert_options": Dialect().convert({})}
+    how = {"parse_options": parse_options(","), "convert_options": TextDialect().convert({})}
     table = csv.read_csv(source, **how)
     for field in table.schema:
         if pa.types.is_binary(field.type):
@@ -250,7 +250,7 @@ def read_file(
     ...     weigh.read_file(file.name, na=["?"]).to_pylist()
     [{'rate': 1.5, 'paid': 'yes'}, {'rate': None, 'paid': 'no'}]
     """
-    name, dialect = os.fspath(path), Dialect(delimiter, decimal, encoding, tuple(na))
+    name, dialect = os.fspath(path), TextDialect(delimiter, decimal, encoding, tuple(na))
     try:
         if name == "-":
             return _read_bytes("", sys.stdin.buffer.read(), dialect, text)
@@ -266,7 +266,7 @@ def read_file(
         raise ValueError(f"{name} cannot be read as a table: {said}") from None
 
 
-def _read_bytes(name: str, data: bytes, dialect: Dialect, text: Sequence[str]) -> pa.Table:
+def _read_bytes(name: str, data: bytes, dialect: TextDialect, text: Sequence[str]) -> pa.Table:
     if data.startswith(b"\x1f\x8b"):
         data, name = gzip.decompress(data), name.removesuffix(".gz")
     if name.lower().endswith(".zip"):

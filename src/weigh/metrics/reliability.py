@@ -15,7 +15,7 @@ from scipy.special import expit, logit
 from weigh.frames import Floats, Integers, build, is_count
 from weigh.metrics.numbers import COVERAGE, NAN, check_coverage, clopper_pearson, read_matrix
 from weigh.metrics.scored import Groups, Scored, shape_of
-from weigh.newton.regression import Rows, fit_coefficients
+from weigh.newton.regression import DesignRows, fit_coefficients
 
 STRATEGIES = ("width", "count")
 
@@ -309,7 +309,7 @@ def calibration_line(
     centre = groups.mean(x)
     scale = np.sqrt(groups.mean((x - centre) ** 2))
     design = np.column_stack([np.ones(len(x)), (x - centre) / scale])
-    rows = Rows(design, groups.positives / groups.weight, groups.weight)
+    rows = DesignRows(design, groups.positives / groups.weight, groups.weight)
     fit = fit_coefficients(rows, np.array([centre, scale]))
     back = np.array([[1.0, -centre / scale], [0.0, 1 / scale]])
     intercept, slope = back @ fit.b

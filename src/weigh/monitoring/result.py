@@ -16,7 +16,7 @@ from weigh.monitoring.show import tell_rule, to_view
 TOO_EARLY = "No events can be expected yet: no row was observed until the model's first event."
 
 
-class Kind(NamedTuple):
+class ModelKind(NamedTuple):
     """One kind of model: the name of its predictions, and what to do if a check is raised.
 
     `steps` gives the action by the subject of a check, the most serious first, and `advice` a
@@ -30,7 +30,7 @@ class Kind(NamedTuple):
 
 REFIT = dict.fromkeys(("loss", "time", "weights", "slope"), "refit") | {"in the large": "rescale"}
 
-CLASSES = Kind(
+CLASSES = ModelKind(
     "probabilities",
     {"weights": "refit", "slope": "recalibrate", "in the large": "change the prior"},
     {
@@ -43,7 +43,7 @@ CLASSES = Kind(
         "refit": "The weights no longer hold: refit on recent rows.",
     },
 )
-NUMBERS = Kind(
+NUMBERS = ModelKind(
     "estimates",
     REFIT,
     {
@@ -55,7 +55,7 @@ NUMBERS = Kind(
         "refit": "The estimates no longer hold: refit on recent rows.",
     },
 )
-EVENTS = Kind(
+EVENTS = ModelKind(
     "hazards",
     REFIT,
     {
@@ -192,7 +192,7 @@ class Drift(Shown):
             advice += f" with_prior({first.wanted_rate:.3g}) does it."
         return advice
 
-    def _kind(self) -> Kind:
+    def _kind(self) -> ModelKind:
         return KINDS.get(self.link, NUMBERS)
 
     @property

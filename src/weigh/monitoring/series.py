@@ -31,7 +31,7 @@ WIDE, HIGH, LEFT, RIGHT, TOP, BOTTOM = 240, 120, 30, 8, 6, 20
 
 
 @dataclass(frozen=True)
-class Panel:
+class SeriesPanel:
     """One check at all times; None at times without this check."""
 
     name: str
@@ -44,12 +44,13 @@ class Panel:
         return max((LEVELS.index(c.level), c.index) for c in known)
 
 
-def list_panels(drifts: Mapping[str, Drift], n: int) -> list[Panel]:
+def list_panels(drifts: Mapping[str, Drift], n: int) -> list[SeriesPanel]:
     """One panel for each feature and each check, the most serious drift first."""
     by_time = [{(c.about, c.name): c for c in found.every} for found in drifts.values()]
     names = {key: check.full_name() for checks in by_time for key, check in checks.items()}
     panels = [
-        Panel(name, tuple(checks.get(key) for checks in by_time)) for key, name in names.items()
+        SeriesPanel(name, tuple(checks.get(key) for checks in by_time))
+        for key, name in names.items()
     ]
     return sorted(panels, key=lambda panel: panel.worst, reverse=True)[:n]
 
@@ -94,7 +95,7 @@ class DriftDisplay:
         return cls(drifts, n).plot()
 
     @property
-    def panels(self) -> list[Panel]:
+    def panels(self) -> list[SeriesPanel]:
         """The panels, the most serious drift first."""
         return list_panels(self.drifts, self.n)
 
@@ -114,7 +115,7 @@ class DriftDisplay:
         self.figure_, self.axes_ = drawn.figure_, drawn.axes_
         return self
 
-    def _draw(self, ax: Any, panel: Panel, top: float) -> None:
+    def _draw(self, ax: Any, panel: SeriesPanel, top: float) -> None:
         ax.spines[["top", "right"]].set_visible(False)
         ax.set_yscale("function", functions=(lambda v: np.sqrt(np.maximum(v, 0)), np.square))
         known = [(at, check) for at, check in enumerate(panel.checks) if check is not None]
@@ -271,13 +272,13 @@ class SeriesView(View):
         )
 
 
-def _highest(panels: Sequence[Panel]) -> float:
+def _highest(panels: Sequence[SeriesPanel]) -> float:
     """The top of the scale: the largest index, and the limit of an alarm in every panel."""
     known = [check for panel in panels for check in panel.checks if check is not None]
     return max([LIMITS[-1], *(max(c.index, c.chance + LIMITS[-1]) for c in known)])
 
 
-def _draw(panel: Panel, names: list[str], top: float) -> dict[str, Any]:
+def _draw(panel: SeriesPanel, names: list[str], top: float) -> dict[str, Any]:
     """One panel: the coordinates of its points, and a text for screen readers."""
     step = (WIDE - LEFT - RIGHT) / len(names)
     known = [

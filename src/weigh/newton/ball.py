@@ -5,8 +5,8 @@ ball, and both are the ridge solution of matching norm. Each step minimises the 
 the loss in the ball exactly, from the eigenvectors of the Hessian (a trust region), and is damped.
 From one norm to the next the old Hessian is reused as long as the gradient falls fast.
 
-A search is a generator: it yields a request (`Ask`) and is sent the result, so that one pass over
-the rows can answer the requests of many searches.
+A search is a generator: it yields a request (`Request`) and is sent the result, so that one pass
+over the rows can answer the requests of many searches.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ Answer = TypeVar("Answer", bound=Curved)
 
 
 @dataclass(frozen=True)
-class Ask:
+class Request:
     """Request for the loss and gradient at a point, with the Hessian if `curved`."""
 
     at: Floats
@@ -77,14 +77,14 @@ class Solution(Generic[Answer]):
 
 
 @dataclass(frozen=True)
-class Quadratic:
+class QuadraticModel:
     """The quadratic model of a loss, in the eigenvectors of a Hessian."""
 
     values: Floats
     vectors: Floats
 
     @classmethod
-    def of(cls, hessian: Floats) -> Quadratic:
+    def of(cls, hessian: Floats) -> QuadraticModel:
         """The model of a Hessian."""
         return cls(*linalg.eigh(hessian, driver="evd", check_finite=False))
 
@@ -133,7 +133,7 @@ class Search(Generic[Answer]):
     ) -> None:
         self.tol, self.eager, self.part = tol, eager, part
         self.at, self.here = start, None  # type: tuple[Floats, Answer | None]
-        self.model: Quadratic | None = None
+        self.model: QuadraticModel | None = None
 
     def solve(
         self, norm: float = np.inf, stop: Callable[[Answer], bool] = never
@@ -156,12 +156,12 @@ class Search(Generic[Answer]):
     ) -> Asking[Answer, Solution[Answer]]:
         if norm < TINY:
             at = np.zeros(self.at.size)
-            return Solution(at, (yield Ask(at, False)), np.inf, 0.0, True)
+            return Solution(at, (yield Request(at, False)), np.inf, 0.0, True)
         at, here = self.at, self.here
         if at @ at > norm:
             at, here = at * np.sqrt(norm / (at @ at)), None
         if here is None:
-            here = yield Ask(at, self.eager or self.model is None)
+            here = yield Request(at, self.eager or self.model is None)
         fresh, before, fallen = False, np.inf, np.inf
         for _ in range(STEPS):
             multiplier = _multiplier(at, here.gradient, norm)
@@ -197,9 +197,9 @@ class Search(Generic[Answer]):
     def _bend(self, at: Floats, here: Answer) -> Asking[Answer, Answer]:
         """Compute the Hessian at a point if needed, and use it as the quadratic model."""
         if here.hessian is None:
-            here = yield Ask(at, True)
+            here = yield Request(at, True)
         assert here.hessian is not None
-        self.model = Quadratic.of(here.hessian)
+        self.model = QuadraticModel.of(here.hessian)
         return here
 
     def _step(
@@ -208,7 +208,7 @@ class Search(Generic[Answer]):
         """A damped step towards the minimiser of the quadratic model."""
         assert self.model is not None
         step = at - self.model.least(at, here.gradient, norm, self.tol)
-        return (yield from backtrack(here, step, lambda part: Ask(at - part, self.eager)))
+        return (yield from backtrack(here, step, lambda part: Request(at - part, self.eager)))
 
     def _settle(self, found: Solution[Answer]) -> Asking[Answer, Solution[Answer]]:
         """After the gradient has vanished, take Newton steps until they hardly move the unknowns.
@@ -220,12 +220,12 @@ class Search(Generic[Answer]):
         for _ in range(FEW if at.size else 0):
             here = there
             if here is None or here.hessian is None:
-                here = yield Ask(at, True)
+                here = yield Request(at, True)
             assert here.hessian is not None
-            point = Quadratic.of(here.hessian).least(at, here.gradient, np.inf, np.inf)
+            point = QuadraticModel.of(here.hessian).least(at, here.gradient, np.inf, np.inf)
             if float(np.linalg.norm(point - at)) <= DIVERGENCE * (1 + np.linalg.norm(at)):
                 return found if at is self.at else self._move(found, at, here)
-            there = yield Ask(point, True)
+            there = yield Request(point, True)
             if there.loss > here.loss * (1 + ROUNDING):
                 break
             at = point
@@ -241,7 +241,7 @@ class Search(Generic[Answer]):
         Without a finite optimum, the result depends on this rule.
         """
         at = np.zeros(self.at.size)
-        here = yield Ask(at, True)
+        here = yield Request(at, True)
         for _ in range(STEPS):
             if stop(here):
                 self.at, self.here = at, here

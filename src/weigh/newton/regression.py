@@ -118,7 +118,7 @@ def solve_step(point: Small) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class DesignRows:
     """A design matrix, the targets and weights of its rows, and the loss of their totals."""
 
     design: Floats
@@ -131,7 +131,7 @@ class Rows:
 class Coefficients:
     """Coefficients of a design's columns, with their loss and derivatives."""
 
-    rows: Rows
+    rows: DesignRows
     b: Floats
 
     @cached_property
@@ -164,7 +164,7 @@ class Coefficients:
         return Coefficients(self.rows, self.b - step)
 
 
-def fit_coefficients(rows: Rows, start: Floats | None = None) -> Coefficients:
+def fit_coefficients(rows: DesignRows, start: Floats | None = None) -> Coefficients:
     """The coefficients of least loss, from 0 or from `start`, whichever is better.
 
     The caller has made sure that a minimum exists.

@@ -21,7 +21,7 @@ from weigh.evidence import (
     Evidence,
     FeatureTable,
     Form,
-    Scorer,
+    SplitScorer,
     attenuate,
     contrast,
     scale_table,
@@ -296,9 +296,9 @@ class PerplexedNB(EvidenceClassifier):
         if self._counts:
             return self._score_documents(sample, naive)
         if splits is None:
-            return score_rows(engine.code_rows(sample, naive.features), Scorer.own(naive))
+            return score_rows(engine.code_rows(sample, naive.features), SplitScorer.own(naive))
         models = [self._weigh(part.tally) for part in splits.parts]
-        return score_rows(splits.rows, Scorer.held_out(models, splits.parts, splits.roles))
+        return score_rows(splits.rows, SplitScorer.held_out(models, splits.parts, splits.roles))
 
     def _score_documents(self, sample: Sample, naive: Evidence) -> Scored | None:
         if self.attenuation == "flat":

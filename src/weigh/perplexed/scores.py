@@ -14,7 +14,7 @@ from scipy.special import logsumexp
 
 from weigh import engine
 from weigh.engine import Block, Coded, Sums, add_weights
-from weigh.evidence import Evidence, Scorer, apply_exponent, attenuate
+from weigh.evidence import Evidence, SplitScorer, apply_exponent, attenuate
 from weigh.folds import Split
 from weigh.frames import Floats, Integers, Sample
 
@@ -54,11 +54,11 @@ Statistic: TypeAlias = Callable[[Scores], Floats]
 
 
 @dataclass(frozen=True)
-class ScoredRows:
+class RowsWithTotals:
     """Coded rows whose totals are computed in each pass; `max_n` is the largest n of a row."""
 
     rows: Coded
-    scorer: Scorer
+    scorer: SplitScorer
     max_n: float
 
     def sum(self, statistic: Statistic) -> Floats:
@@ -70,7 +70,7 @@ class ScoredRows:
 class ScoreSums:
     """Statistic of a pass: a sum over the scores of a block."""
 
-    scorer: Scorer
+    scorer: SplitScorer
     statistic: Statistic
 
     def __call__(self, block: Block) -> Sums:
@@ -82,7 +82,7 @@ class ScoreSums:
 class CountsOfN:
     """Statistic of a pass: how many of the scored rows have each n."""
 
-    scorer: Scorer
+    scorer: SplitScorer
 
     def __call__(self, block: Block) -> Sums:
         """Count the rows of a block by n."""
@@ -90,18 +90,18 @@ class CountsOfN:
         return Sums((np.bincount(n, minlength=len(self.scorer.tables) + 1).astype(np.float64),))
 
 
-def score_rows(rows: Coded, scorer: Scorer) -> ScoredRows | None:
+def score_rows(rows: Coded, scorer: SplitScorer) -> RowsWithTotals | None:
     """Prepare rows to be scored; None if no row can be scored."""
     all_scored = scorer.known.all() and (scorer.turns >= 0).any()
     if all_scored and not any(scorer.skips):
-        return ScoredRows(rows, scorer, float(len(scorer.tables)))
+        return RowsWithTotals(rows, scorer, float(len(scorer.tables)))
     (counts,) = rows.sum(CountsOfN(scorer)).arrays
     if not counts.any():
         return None
-    return ScoredRows(rows, scorer, float(np.flatnonzero(counts).max()))
+    return RowsWithTotals(rows, scorer, float(np.flatnonzero(counts).max()))
 
 
-def score_block(scorer: Scorer, block: Block) -> Scores:
+def score_block(scorer: SplitScorer, block: Block) -> Scores:
     """Score the rows of a block whose class is in the training rows of their split."""
     parts = []
     for split, rows in scorer.parts(block):
@@ -113,7 +113,7 @@ def score_block(scorer: Scorer, block: Block) -> Scores:
     return join_scores(parts)
 
 
-def _score(scorer: Scorer, split: Floats, rows: Block) -> Scores:
+def _score(scorer: SplitScorer, split: Floats, rows: Block) -> Scores:
     weights, n = np.zeros((len(rows), scorer.prior.shape[1])), np.zeros(len(rows))
     for codes, table, skips in zip(rows.codes, scorer.tables, scorer.skips, strict=True):
         n_splits, n_levels, n_totals = table.shape
@@ -139,7 +139,7 @@ class ScoredDocuments:
         return statistic(self.scores)
 
 
-Scored: TypeAlias = ScoredRows | ScoredDocuments
+Scored: TypeAlias = RowsWithTotals | ScoredDocuments
 """Scored rows, in memory, in files or on a cluster, or scored documents."""
 
 
@@ -244,7 +244,7 @@ class Miscalibration:
         return float(np.sqrt(np.mean(((observed - predicted) / size) ** 2)))
 
 
-class Loss:
+class BitLoss:
     """Log loss in bits: the mean of -log2 of the posterior of the row's own class."""
 
     def sums(self, totals: Floats, rows: Scores, n_bins: int) -> Floats:
@@ -264,7 +264,7 @@ class Loss:
 CRITERIA: dict[str, Criterion] = {
     "flat": Flatness(),
     "calibrated": Miscalibration(),
-    "likelihood": Loss(),
+    "likelihood": BitLoss(),
 }
 
 

@@ -17,9 +17,9 @@ from weigh.plot.scales import (
     GAP,
     LARGE,
     LONGEST,
-    Points,
-    Rows,
-    Scale,
+    FeatureScale,
+    PointScales,
+    ScaleRows,
     Taken,
     find_slot,
     make_points,
@@ -94,7 +94,7 @@ class NomogramDisplay(Display):
     (('Female', 'Male', 'not known'), array([100.,   0.,  25.]))
     """
 
-    points_: Points
+    points_: PointScales
 
     def __init__(
         self,
@@ -137,7 +137,9 @@ class NomogramDisplay(Display):
         self.points_ = self._that_fit(size)
         names = [scale.name for scale in self.points_.scales]
         about = f"Probability of {self.question.about}"
-        rows = Rows(ax, size, ["Points", *names, "Total points", about], self._words(self.points_))
+        rows = ScaleRows(
+            ax, size, ["Points", *names, "Total points", about], self._words(self.points_)
+        )
         tens = np.linspace(0, 100, 11)
         rows.draw_grid(tens, len(names))
         rows.draw_axis(0, tens, [f"{ten:.0f}" for ten in tens])
@@ -145,7 +147,7 @@ class NomogramDisplay(Display):
             _draw_scale(rows, i, scale)
         self._draw_total(rows, len(names) + 1)
 
-    def _that_fit(self, size: tuple[float, float]) -> Points:
+    def _that_fit(self, size: tuple[float, float]) -> PointScales:
         """The points of as many features as fit on the axes."""
         points, n = self.points, len(self.points.scales)
         while n > 1 and rows_that_fit(size, self._words(points)) < n + 3:
@@ -153,13 +155,13 @@ class NomogramDisplay(Display):
             points = make_points(self.evidence, self.question, self.choice.first(n), self.answers)
         return points
 
-    def _totals(self, points: Points) -> tuple[float, float]:
+    def _totals(self, points: PointScales) -> tuple[float, float]:
         """The limits of the totals: from 0 to the highest total, cut at EXTREME probabilities."""
         least, most = points.total(np.array([EXTREME, 1 - EXTREME])).tolist()
         low, high = max(least, 0.0), min(most, points.highest)
         return (low, high) if low < high else (0.0, points.highest or 1.0)
 
-    def _draw_total(self, rows: Rows, place: int) -> None:
+    def _draw_total(self, rows: ScaleRows, place: int) -> None:
         from matplotlib.ticker import MaxNLocator
 
         low, high = self._totals(self.points_)
@@ -174,7 +176,7 @@ class NomogramDisplay(Display):
         for i, x in zip(kept, at, strict=True):
             rows.name_tick(place + 1, x, f"{CHANCES[i]:g}", slots=(1,))
 
-    def _words(self, points: Points) -> str:
+    def _words(self, points: PointScales) -> str:
         told = ["Add up the points of a row's levels, and read the probability below the total."]
         told.append("○ is for an answer that is not known, or new.")
         rule = self.evidence.attenuation
@@ -202,7 +204,7 @@ def _across(totals: Floats, low: float, high: float) -> Floats:
     return np.asarray(100 * (totals - low) / (high - low))
 
 
-def _is_crowded(scale: Scale) -> bool:
+def _is_crowded(scale: FeatureScale) -> bool:
     """Whether the labels of a scale need more than one line above it and one below."""
     taken: Taken = {}
     some = np.flatnonzero(scale.within & scale.named)[:MOST_LABELS]
@@ -216,7 +218,7 @@ def _is_crowded(scale: Scale) -> bool:
     return False
 
 
-def _draw_scale(rows: Rows, place: int, scale: Scale) -> None:
+def _draw_scale(rows: ScaleRows, place: int, scale: FeatureScale) -> None:
     """Draw a feature: a tick for each level, small where its label does not fit.
 
     Labels are placed in this order: levels beyond the scale, because their points cannot be read

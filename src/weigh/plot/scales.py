@@ -23,7 +23,7 @@ from weigh.plot.axes import (
     width_of,
     wrap,
 )
-from weigh.plot.selection import Choice, Question
+from weigh.plot.selection import Choice, WeightLine
 from weigh.shapes import outline
 
 MOST_NAMED, FEW = 24, 8
@@ -33,7 +33,7 @@ with clear labels also at a distance from their ticks.
 
 
 @dataclass(frozen=True, eq=False)
-class Scale:
+class FeatureScale:
     """The levels of a feature, in points; `within` marks those that lie on the scale.
 
     `levels` holds their indices among the feature's levels. An answer that is not known or was not
@@ -62,7 +62,7 @@ class Scale:
 
 
 @dataclass(frozen=True, eq=False)
-class Points:
+class PointScales:
     """A scale of points for each feature, and the map from a row's total to a probability.
 
     log odds = start + per_point (the points of the row's levels)
@@ -74,8 +74,8 @@ class Points:
     `curve` maps these log odds, times `sign` (log odds of the second class), to recalibrated ones.
     """
 
-    scales: tuple[Scale, ...]
-    rest: tuple[Scale, ...]
+    scales: tuple[FeatureScale, ...]
+    rest: tuple[FeatureScale, ...]
     start: float
     per_point: float
     sign: float = 1.0
@@ -111,8 +111,8 @@ def _invert(curve: Recalibration, log_odds: Floats) -> Floats:
 
 
 def make_points(
-    evidence: Evidence, question: Question, choice: Choice, answers: int | None = None
-) -> Points:
+    evidence: Evidence, question: WeightLine, choice: Choice, answers: int | None = None
+) -> PointScales:
     """Points from 0 to 100: the lowest level of each feature has 0, the widest feature has 100."""
     drawn, rest = ([t for t in part if t.counts.any()] for part in (choice.drawn, choice.left_out))
     parts = [_levels(table, question) for table in (*drawn, *rest)]
@@ -131,7 +131,7 @@ def make_points(
     n, lowest = len(drawn), float(sum(weights.min() for weights in inside))
     lowest += unit * sum(scale.mean for scale in scales[n:])
     sign, curve = float(question.signs[0, -1]), evidence.recalibration
-    points = Points(tuple(scales[:n]), tuple(scales[n:]), lowest, unit, sign, curve)
+    points = PointScales(tuple(scales[:n]), tuple(scales[n:]), lowest, unit, sign, curve)
     return _from_prior(evidence, question, points, answers)
 
 
@@ -144,7 +144,7 @@ class _Levels:
     weights: Floats
     share: Floats
 
-    def scale(self, within: Any, lowest: float, unit: float) -> Scale:
+    def scale(self, within: Any, lowest: float, unit: float) -> FeatureScale:
         n, points = len(self.table.levels), (self.weights - lowest) / unit
         labels = [*brief_labels(self.table.feature)]
         places = tuple(self.places.tolist())
@@ -152,7 +152,9 @@ class _Levels:
         no_level = places.index(n)
         shown = tuple(labels[i] for i in places)
         named = self._named()
-        return Scale(self.table.shown, places, shown, points, self.share, within, no_level, named)
+        return FeatureScale(
+            self.table.shown, places, shown, points, self.share, within, no_level, named
+        )
 
     def _named(self) -> Any:
         """The levels that may be labelled; with many bins, one per group that keeps the shape."""
@@ -168,7 +170,7 @@ class _Levels:
         return named
 
 
-def _levels(table: FeatureTable, question: Question) -> _Levels:
+def _levels(table: FeatureTable, question: WeightLine) -> _Levels:
     """Levels with rows, other levels with a weight, and "no level"."""
     share, weights = np.append(table.share, 0.0), np.append(question.weights(table)[:, 0], 0.0)
     shown = (share > 0) | (weights != 0)
@@ -183,8 +185,8 @@ def _no_level(feature: Feature | Cross, taken: Sequence[str]) -> str:
 
 
 def _from_prior(
-    evidence: Evidence, question: Question, points: Points, answers: int | None
-) -> Points:
+    evidence: Evidence, question: WeightLine, points: PointScales, answers: int | None
+) -> PointScales:
     """Points with the prior added to `start`, and with the model's attenuation applied.
 
     The exponent is that of a row with `answers` answers, by default one to every feature.
@@ -249,7 +251,7 @@ def find_slot(taken: Taken, slots: Sequence[int], middle: float, room: float) ->
     return 0
 
 
-class Rows:
+class ScaleRows:
     """Scales from 0 to 100, one per row, on axes whose own ticks and frame are turned off."""
 
     def __init__(self, ax: Any, size: tuple[float, float], names: Sequence[str], foot: str) -> None:

@@ -18,7 +18,7 @@ from weigh.sheet import REACH, choose_classes, difference, find_class
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
+class WeightLine:
     """One line of weights for a class or a pair of classes, or one for each of many classes.
 
     The product of a row of `signs` and a level's weights by class is the weight of that line.
@@ -50,7 +50,7 @@ class Question:
         return float((table.share @ np.abs(weights - table.share @ weights)).mean())
 
 
-def ask(evidence: Evidence, pos_label: Any = None, against: Any = None) -> Question:
+def ask(evidence: Evidence, pos_label: Any = None, against: Any = None) -> WeightLine:
     """The classes that a figure shows: by default `classes[1]` of two; with more, every class."""
     classes = evidence.classes.tolist()
     two, b = len(classes) == 2, find_class(classes, against, -1, "against")
@@ -64,7 +64,7 @@ def ask(evidence: Evidence, pos_label: Any = None, against: Any = None) -> Quest
     if b >= 0 and not two:
         about += f" rather than {names[b]}"
     about = printable(about)
-    return Question((about,), difference(len(classes), a, b)[None, :], about)
+    return WeightLine((about,), difference(len(classes), a, b)[None, :], about)
 
 
 def _check_rival(evidence: Evidence, pos_label: Any) -> None:
@@ -77,14 +77,14 @@ def _check_rival(evidence: Evidence, pos_label: Any) -> None:
         )
 
 
-def _ask_each(evidence: Evidence) -> Question:
+def _ask_each(evidence: Evidence) -> WeightLine:
     """A line for each class; with more classes than colours, for those with the most rows."""
     most = np.argsort(-evidence.class_counts, kind="stable")[: len(OKABE_ITO)]
     chosen = np.sort(most)
     names = tuple(printable(evidence.class_names[k]) for k in chosen)
     n_classes = len(evidence.classes)
     about = "each class" if len(chosen) == n_classes else f"{len(chosen)} of {n_classes} classes"
-    return Question(names, np.eye(n_classes)[chosen], about)
+    return WeightLine(names, np.eye(n_classes)[chosen], about)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +112,7 @@ class Choice:
 
 def choose(
     evidence: Evidence,
-    question: Question,
+    question: WeightLine,
     features: str | Sequence[str] | None,
     sort: str | None,
     most: int,
@@ -210,7 +210,7 @@ class Room:
 
 def panel_of(
     table: FeatureTable,
-    question: Question,
+    question: WeightLine,
     most: int = MOST_LEVELS,
     order: str = "weight",
     tokens: bool = False,

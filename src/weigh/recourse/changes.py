@@ -21,7 +21,7 @@ from weigh.sheet import find_class
 
 
 @dataclass(frozen=True)
-class Change:
+class ColumnChange:
     """Change of one column: its value before, and the nearest value of the new level."""
 
     column: str
@@ -46,7 +46,7 @@ class Lever:
     `cost` is the total cost of the changes, which was minimised.
     """
 
-    changes: tuple[Change, ...]
+    changes: tuple[ColumnChange, ...]
     probability: float
     cost: float
     score: int | None = None
@@ -133,7 +133,7 @@ their weights are not additive."""
 
 
 @dataclass(frozen=True, eq=False)
-class Options:
+class ColumnOptions:
     """Values that a column may take, the cost of each, and their levels as text."""
 
     name: str
@@ -143,11 +143,11 @@ class Options:
     texts: list[str]
     gains: Floats | None  # change of the total; None if it depends on other columns
 
-    def keep(self, kept: Any) -> Options:
+    def keep(self, kept: Any) -> ColumnOptions:
         """Select some of the options."""
         gains = None if self.gains is None else self.gains[kept]
         values, texts = ([own[i] for i in kept] for own in (self.values, self.texts))
-        return Options(self.name, self.before, values, self.costs[kept], texts, gains)
+        return ColumnOptions(self.name, self.before, values, self.costs[kept], texts, gains)
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,7 +204,7 @@ class Case:
         table: Table = match(read(rows), self.evidence.column_names, True, "levers")
         return np.asarray(self.sign * self.evidence.total(table)[:, 0])
 
-    def cheapest(self, chosen: tuple[Options, ...]) -> Lever | None:
+    def cheapest(self, chosen: tuple[ColumnOptions, ...]) -> Lever | None:
         """Cheapest change of exactly these columns that crosses; if tied, the largest total."""
         costs = _add_up([option.costs for option in chosen])
         if all(option.gains is not None for option in chosen):
@@ -219,7 +219,7 @@ class Case:
         place = np.unravel_index(int(near.argmax()), near.shape)
         return self._lever(chosen, place, float(costs[place]))
 
-    def _try_all(self, chosen: tuple[Options, ...]) -> Floats:
+    def _try_all(self, chosen: tuple[ColumnOptions, ...]) -> Floats:
         grid = [*product(*(option.values for option in chosen))]
         if len(grid) > MOST_ROWS:
             names = [option.name for option in chosen]
@@ -230,9 +230,9 @@ class Case:
         columns = zip(*grid, strict=True) if grid else [()] * len(chosen)
         return self.totals({o.name: [*c] for o, c in zip(chosen, columns, strict=True)})
 
-    def _lever(self, chosen: tuple[Options, ...], place: Any, cost: float) -> Lever:
+    def _lever(self, chosen: tuple[ColumnOptions, ...], place: Any, cost: float) -> Lever:
         changes = tuple(
-            Change(o.name, o.before, o.values[i], o.texts[i])
+            ColumnChange(o.name, o.before, o.values[i], o.texts[i])
             for o, i in zip(chosen, place, strict=True)
         )
         total = float(self.totals({c.column: [c.after] for c in changes})[0])

@@ -14,7 +14,7 @@ from weigh.errors import Parameter, ParameterError
 from weigh.formula import Input
 from weigh.frames import NOT_KNOWN, Floats, Value, canonical, did_you_mean, match, read
 from weigh.parameters import check_count, is_number
-from weigh.recourse.changes import Case, Lever, Levers, Options
+from weigh.recourse.changes import Case, ColumnOptions, Lever, Levers
 
 DIRECTIONS = ("any", "up", "down")
 
@@ -89,7 +89,7 @@ def levers(
     return case.result(tuple(ranked[:n]))
 
 
-def read_options(case: Case, may_change: Any, costs: Mapping[str, float]) -> list[Options]:
+def read_options(case: Case, may_change: Any, costs: Mapping[str, float]) -> list[ColumnOptions]:
     """Options of every column that may change and has other values."""
     if isinstance(may_change, str) or not isinstance(may_change, Iterable):
         raise ValueError(f"may_change must list columns, got {may_change!r}")
@@ -115,7 +115,7 @@ def read_options(case: Case, may_change: Any, costs: Mapping[str, float]) -> lis
     return [option for option in found if option.values]
 
 
-def _options_of(case: Case, source: Input, rule: Any, cost: float) -> Options:
+def _options_of(case: Case, source: Input, rule: Any, cost: float) -> ColumnOptions:
     before = case.row[source.name]
     values = _list_values(source, before)
     if isinstance(rule, str):
@@ -128,7 +128,7 @@ def _options_of(case: Case, source: Input, rule: Any, cost: float) -> Options:
     gains = None
     if values and _stands_alone(case, source):
         gains = case.totals({source.name: values}) - case.total
-    options = Options(source.name, before, values, cost * (1 + shares), texts, gains)
+    options = ColumnOptions(source.name, before, values, cost * (1 + shares), texts, gains)
     return options if gains is None else options.keep(_best(options.costs, gains))
 
 

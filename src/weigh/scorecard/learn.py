@@ -33,7 +33,7 @@ NOISE = 2.0
 
 
 @dataclass(frozen=True)
-class Given:
+class GivenBins:
     """Cut points or a binning, and trends by column; options of the learner."""
 
     bins: Mapping[str, Any] | Binning
@@ -125,7 +125,7 @@ def fit_card(
         raise ValueError(f"closed must be 'right' or 'left', got {closed!r}")
     options = {"categorical_features": categorical_features, "special_values": special_values}
     own_bins = {} if bins is None else close_left(bins) if closed == "left" else bins
-    given = Given(own_bins, monotonic_cst or {}, options, closed)
+    given = GivenBins(own_bins, monotonic_cst or {}, options, closed)
     model = learn_model(X, y, levels, sample_weight, given)
     rows = {} if sample_weight is not None else {"X": X, "y": y}  # rows are measured, not weights
     own = {"pos_label": other_class(model, adverse), **rows, **settings}
@@ -173,7 +173,7 @@ def _join(table: FeatureTable, points: Floats) -> FeatureTable:
     return table if len(starts) == n else join_intervals(table, starts)
 
 
-def learn_model(X: Any, y: Any, levels: int, sample_weight: Any, given: Given) -> Any:
+def learn_model(X: Any, y: Any, levels: int, sample_weight: Any, given: GivenBins) -> Any:
     """Fit every column finely, cut it where its weights change most, and fit what is left again.
 
     A column has at most `levels` bins, of at least 5% of the rows each, that keep the shape of

@@ -17,7 +17,7 @@ from weigh.parameters import check_count
 from weigh.sheet import Reasons, choose_reasons
 
 if TYPE_CHECKING:
-    from weigh.recourse import Change, Lever
+    from weigh.recourse import ColumnChange, Lever
     from weigh.scorecard.card import Scorecard
 
 
@@ -239,7 +239,7 @@ def write_letter(
     )
 
 
-def _tell_change(card: Scorecard, named: Evidence, change: Change) -> str:
+def _tell_change(card: Scorecard, named: Evidence, change: ColumnChange) -> str:
     """One change, with display names: "Income: 596 or more in place of 0"."""
     read_by = [t for t in named if change.column in {part.name for part in t.feature.sources}]
     feature = read_by[0].feature

@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 
 from weigh.serving.app import read_body
 from weigh.serving.contract import ADDRESS
-from weigh.serving.rows import NOTHING, Asked, RefusalError, Wish, read_rows
+from weigh.serving.rows import NOTHING, RefusalError, RequestedRows, Wish, read_rows
 from weigh.serving.served import HEADERS, ModelReloader, Served, dump
 
 MOST_BYTES, MOST_WEIGHTS = 65_536, 500
@@ -53,7 +53,7 @@ class Routes:
         sheet = await asyncio.to_thread(served.explain, asked.rows[0], pos_label, against)
         return answer(sheet, served)
 
-    async def _read(self, body: bytes, served: Served) -> Asked:
+    async def _read(self, body: bytes, served: Served) -> RequestedRows:
         if len(body) > MOST_BYTES:
             return await asyncio.to_thread(read_rows, body, served.scorer, self.most_rows)
         return read_rows(body, served.scorer, self.most_rows)

@@ -37,7 +37,7 @@ class RefusalError(Exception):
 
 
 @dataclass(frozen=True)
-class Asked:
+class RequestedRows:
     """The rows of a request; if `single`, the response is an object and not a list.
 
     `ids` holds the ids of the rows; None if no row has one.
@@ -76,7 +76,7 @@ def _read_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_read_object)
 
 
-def read_rows(body: bytes, scorer: Scorer, most_rows: int) -> Asked:
+def read_rows(body: bytes, scorer: Scorer, most_rows: int) -> RequestedRows:
     """Read a row (an object) or {"rows": [...]}, and check each against the model's columns."""
     data = parse(body)
     if not isinstance(data, dict):
@@ -86,11 +86,11 @@ def read_rows(body: bytes, scorer: Scorer, most_rows: int) -> Asked:
     listed = data.get("rows")
     if isinstance(listed, list):
         rows = _read_many(data, listed, scorer, most_rows)
-        return Asked(rows, False, _take_ids(rows, scorer))
+        return RequestedRows(rows, False, _take_ids(rows, scorer))
     if "rows" in data and "rows" not in scorer.types:
         raise RefusalError(f"rows must be a list of objects, not {_say(listed)}", "rows")
     check_row(data, scorer)
-    return Asked((data,), True, _take_ids([data], scorer))
+    return RequestedRows((data,), True, _take_ids([data], scorer))
 
 
 ID = "id"

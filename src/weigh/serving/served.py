@@ -25,7 +25,15 @@ from weigh.pages.calculator_page import calculator
 from weigh.serving import contract
 from weigh.serving.contract import example_row
 from weigh.serving.records import Log, Traffic
-from weigh.serving.rows import NOTHING, Asked, RefusalError, Wish, check_row, fill_row, find_class
+from weigh.serving.rows import (
+    NOTHING,
+    RefusalError,
+    RequestedRows,
+    Wish,
+    check_row,
+    fill_row,
+    find_class,
+)
 from weigh.store import load_served, version_of_text
 
 HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
@@ -81,8 +89,10 @@ class Served:
             model.costs if units.are_points else None,
         )
         served = served.described(described)
-        served.score(Asked(({}, {}), single=False))  # loads kernels before the first request
-        served.score(Asked(({},), single=True))
+        served.score(
+            RequestedRows(({}, {}), single=False)
+        )  # loads kernels before the first request
+        served.score(RequestedRows(({},), single=True))
         return replace(served, traffic=Traffic(formula, served.version, folder))
 
     def described(self, described: dict[str, Any]) -> Served:
@@ -97,7 +107,7 @@ class Served:
             raise AssertionError(f"{name!r} is a column")
         except RefusalError as error:
             refusal = error.to_dict()
-        score = json.loads(self.score(Asked((row,), single=True)))
+        score = json.loads(self.score(RequestedRows((row,), single=True)))
         sheet = json.loads(self.explain(row, None, None))
         made = contract.add_examples(described, row, score, sheet, refusal)
         return replace(self, contract=dump(plain(made)), docs=_encode(contract.show(made)))
@@ -118,7 +128,7 @@ class Served:
         chosen = find_class(pos_label, self.classes, "pos_label")
         return _encode(calculator(self.model, pos_label=chosen) or "")
 
-    def score(self, asked: Asked, wish: Wish = NOTHING) -> bytes:
+    def score(self, asked: RequestedRows, wish: Wish = NOTHING) -> bytes:
         """The prediction of every row, as JSON."""
         rows = asked.rows
         if not rows:

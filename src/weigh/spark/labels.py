@@ -141,7 +141,7 @@ def _code(values: Sequence[tuple[type, Value]]) -> Codes:
 
 
 @dataclass(frozen=True)
-class Labelled:
+class LabelledPass:
     """Pass over some features with their labels; it also sums the weight of each class."""
 
     features: tuple[str, ...]

@@ -31,7 +31,7 @@ CHANGED = (
 )
 
 
-class Step(Protocol[State]):
+class PassStep(Protocol[State]):
     """The statistic of a pass; it is pickled, and its module must exist on every executor."""
 
     def read(self, batches: Iterable[Any]) -> Iterator[tuple[int, Any]]:
@@ -56,7 +56,7 @@ class PartSum(Generic[State]):
     n_parts: int = 1
 
 
-def sum_parts(frame: Any, step: Step[State], n_parts: int) -> PartSum[State]:
+def sum_parts(frame: Any, step: PassStep[State], n_parts: int) -> PartSum[State]:
     """Run one pass; `n_parts` is the number of partitions, or 0 if not yet known."""
     sent = pickle.dumps(step)
     parts = frame.mapInArrow(partial(_sum_part, sent), SUMS)
@@ -87,7 +87,7 @@ def check_rows(seen: int, first: int) -> None:
         raise ValueError(CHANGED.format(f"{first:,} rows at first, {seen:,} now"))
 
 
-def _merge(step: Step[State], pickled: Iterable[Any]) -> PartSum[State]:
+def _merge(step: PassStep[State], pickled: Iterable[Any]) -> PartSum[State]:
     total = PartSum(0, step.begin(), 0)
     for each in pickled:
         part = pickle.loads(each)
@@ -109,7 +109,7 @@ def part_number() -> int:
 
 
 def _sum_part(sent: bytes, batches: Iterable[Any]) -> Iterator[Any]:
-    step: Step[Any] = pickle.loads(sent)
+    step: PassStep[Any] = pickle.loads(sent)
     found, n_rows = step.begin(), 0
     try:
         for n, item in step.read(batches):
@@ -120,7 +120,7 @@ def _sum_part(sent: bytes, batches: Iterable[Any]) -> Iterator[Any]:
 
 
 def _merge_parts(sent: bytes, batches: Iterable[Any]) -> Iterator[Any]:
-    step: Step[Any] = pickle.loads(sent)
+    step: PassStep[Any] = pickle.loads(sent)
     pairs = [(row["part"], row["found"]) for batch in batches for row in batch.to_pylist()]
     if not pairs:
         return

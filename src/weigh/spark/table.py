@@ -18,7 +18,7 @@ from weigh.frames import (
 )
 from weigh.spark.labels import (
     ClassWeights,
-    Labelled,
+    LabelledPass,
     OnCluster,
     Roles,
     check_classes,
@@ -163,7 +163,7 @@ class SparkTable(FarTable):
         """Sum a statistic over some features with their labels, in one pass."""
         assert self.roles is not None
         frame = self.pick((*names, *self.roles.names))
-        total = sum_parts(frame, Labelled(names, self.roles, step), self.n_parts)
+        total = sum_parts(frame, LabelledPass(names, self.roles, step), self.n_parts)
         check_rows(total.n_rows, self.n_rows)
         counts, found = total.found
         check_classes(counts, self.roles)

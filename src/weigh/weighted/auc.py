@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import entr
 
 from weigh.engine import Block, Coded, add_weights, link
-from weigh.evidence import Scorer
+from weigh.evidence import SplitScorer
 from weigh.frames import Floats, Integers
 from weigh.tally import Rows, Tally
 
@@ -24,7 +24,7 @@ class ScoredRows:
     """Rows in memory, in files or on a cluster, with the tables that give their totals."""
 
     rows: Coded
-    scorer: Scorer
+    scorer: SplitScorer
     n_classes: int
 
     @property

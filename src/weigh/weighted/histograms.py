@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import log_softmax
 
 from weigh.engine import Block, Sums, add_weights
-from weigh.evidence import Scorer
+from weigh.evidence import SplitScorer
 from weigh.frames import Floats, Integers
 from weigh.weighted.auc import ScoredRows, mean_of_pairs
 
@@ -60,7 +60,7 @@ def _cell_range(scored: ScoredRows, moves: Sequence[Move]) -> tuple[int, int]:
     return max(int(cells[0]) - 1, 0), min(int(cells[1]) + 2, N_CELLS)
 
 
-def _score_range(scorer: Scorer, weights: Floats) -> tuple[float, float]:
+def _score_range(scorer: SplitScorer, weights: Floats) -> tuple[float, float]:
     """Lowest and highest log odds that are possible under the weights."""
     pairs = [*zip(weights, scorer.tables, strict=True)]
     low = scorer.prior + sum((w * table).min(axis=1) for w, table in pairs)
@@ -79,7 +79,7 @@ class Histograms:
     into `weights` of the weights that it starts from, feature or -1 for no change, change).
     """
 
-    scorer: Scorer
+    scorer: SplitScorer
     n_classes: int
     weights: tuple[Floats, ...]
     moves: tuple[tuple[int, int, float], ...]

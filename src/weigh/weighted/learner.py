@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from weigh import engine
 from weigh.base import EvidenceClassifier
 from weigh.errors import warn_caller
-from weigh.evidence import PRINTED, Evidence, Scorer, scale_table, weigh_tally
+from weigh.evidence import PRINTED, Evidence, SplitScorer, scale_table, weigh_tally
 from weigh.folds import check_folds
 from weigh.frames import Floats, Sample
 from weigh.parameters import is_number
@@ -165,10 +165,10 @@ class WeightedNB(EvidenceClassifier):
             tally = self._tally(sample)
             naive = weigh_tally(tally, self.smoothing)
             rows = engine.code_rows(sample, naive.features)
-            return tally, ScoredRows(rows, Scorer.own(naive), len(tally.classes))
+            return tally, ScoredRows(rows, SplitScorer.own(naive), len(tally.classes))
         splits = self._split(sample, self.cv, random)
         models = [weigh_tally(part.tally, self.smoothing) for part in splits.parts]
-        scorer = Scorer.held_out(models, splits.parts, splits.roles)
+        scorer = SplitScorer.held_out(models, splits.parts, splits.roles)
         return splits.whole.tally, ScoredRows(splits.rows, scorer, len(sample.classes))
 
     def _search(

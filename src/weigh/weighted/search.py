@@ -56,7 +56,7 @@ class Move:
 
 
 @dataclass(frozen=True)
-class Step:
+class AcceptedStep:
     """Accepted weights, their AUC, the feature that was changed (-1: none or all), the change."""
 
     weights: Floats
@@ -78,7 +78,7 @@ class WalkSettings:
     def walk(self, step: float, auc: float) -> Walk:
         """Begin a walk with the given step size, from a start with the given AUC."""
         kind = HillClimb if self.method in SIGNS else RandomWalk
-        return kind(self, step, Step(self.start, auc))
+        return kind(self, step, AcceptedStep(self.start, auc))
 
     def can_improve(self, auc: float) -> bool:
         """Whether the AUC can still rise by `tol`."""
@@ -92,7 +92,7 @@ class WalkSettings:
 class Walk(Protocol):
     """A search path under construction: the accepted steps, and the next candidate moves."""
 
-    steps: list[Step]
+    steps: list[AcceptedStep]
     n_max: int
 
     def moves(self) -> Sequence[Move]:
@@ -111,7 +111,7 @@ class HillClimb:
     A weight is changed again for as long as the AUC rises. It never falls below 0.
     """
 
-    def __init__(self, settings: WalkSettings, rate: float, start: Step) -> None:
+    def __init__(self, settings: WalkSettings, rate: float, start: AcceptedStep) -> None:
         self.settings, self.rate, self.steps = settings, rate, [start]
         self.n_max, signs = len(settings.informative), SIGNS[settings.method]
         self._directions: list[Direction] = [
@@ -134,7 +134,7 @@ class HillClimb:
         move, accepted = self.moves()[place], self._directions[place]
         later = [other for other in self._directions[place:] if other[0] != accepted[0]]
         self._directions = [accepted, *later]
-        self.steps.append(Step(move.end, auc, move.moved, move.size))
+        self.steps.append(AcceptedStep(move.end, auc, move.moved, move.size))
 
     def n_done(self, n_failed: int) -> int:
         """Number of features with no direction left to try."""
@@ -150,7 +150,7 @@ class RandomWalk:
 
     n_max = PATIENCE
 
-    def __init__(self, settings: WalkSettings, size: float, start: Step) -> None:
+    def __init__(self, settings: WalkSettings, size: float, start: AcceptedStep) -> None:
         self.settings, self.size, self.steps = settings, size, [start]
         self._random = np.random.RandomState(settings.seed)
         self._pending: list[Integers] = []
@@ -169,7 +169,7 @@ class RandomWalk:
 
     def accept(self, place: int, auc: float) -> None:
         """Accept a move; directions that were drawn but not tried come next."""
-        self.steps.append(Step(self.moves()[place].end, auc, -1, self.size))
+        self.steps.append(AcceptedStep(self.moves()[place].end, auc, -1, self.size))
         again = self._pending[place : place + 1] if self.settings.method == "mcmc" else []
         self._pending = [*again, *self._pending[place + 1 :]]
 
@@ -212,7 +212,7 @@ class SearchPath:
 
 def evaluate_start(rows: AnyRows, start: Floats, features: tuple[str, ...]) -> SearchPath:
     """Return the start and its AUC, without a search."""
-    return _path([Step(start, _score(rows, [start])[0])], features)
+    return _path([AcceptedStep(start, _score(rows, [start])[0])], features)
 
 
 def search(
@@ -316,8 +316,8 @@ def _score(rows: AnyRows, weights: Sequence[Floats]) -> list[float]:
 def _rescore_ends(
     score: Callable[[Sequence[Floats]], list[float]],
     accepts: Callable[[float, float], bool],
-    walks: Sequence[list[Step]],
-) -> list[list[Step]]:
+    walks: Sequence[list[AcceptedStep]],
+) -> list[list[AcceptedStep]]:
     """Recompute the AUC at the end of each walk from its weights, as the fitted model will have it.
 
     Totals that are updated at every step collect rounding errors, which can break or create ties.
@@ -335,7 +335,7 @@ def _rescore_ends(
 
 
 def _drop_falls(
-    path: list[Step],
+    path: list[AcceptedStep],
     score: Callable[[Sequence[Floats]], list[float]],
     accepts: Callable[[float, float], bool],
 ) -> None:
@@ -360,7 +360,7 @@ def _ticker(walk: int, n_walks: int, n_max: int) -> Tick:
 
 
 def _path(
-    walk: list[Step],
+    walk: list[AcceptedStep],
     features: tuple[str, ...],
     step: float | None = None,
     tried: tuple[tuple[float, float], ...] = (),

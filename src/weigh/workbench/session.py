@@ -20,7 +20,7 @@ from weigh.metrics.predicted import column_of
 from weigh.scoring import write_scores
 from weigh.sheet import find_class
 from weigh.store import save, version_of
-from weigh.workbench.view import Judge, Totals, show_table, show_tables
+from weigh.workbench.view import Judge, RowTotals, show_table, show_tables
 from weigh.writing import write_text
 
 DRAFT, LOG = ".draft", ".changes.csv"
@@ -81,7 +81,7 @@ class Session:
                 "file, or name another output"
             )
         self._judge = Judge(editor.rows, cut_off)
-        self._totals = Totals.of(editor.evidence, editor.rows.sample)
+        self._totals = RowTotals.of(editor.evidence, editor.rows.sample)
         self.look(cut_off, by or "")
         self.continued = self._continue()
 
@@ -108,7 +108,7 @@ class Session:
         if by != judge.by:
             judge = judge.grouped(by, column_of(self._table, by, "by") if by else None)
         self._judge = judge
-        start = Totals.of(self.editor.given.evidence_, self.editor.rows.sample, self._totals)
+        start = RowTotals.of(self.editor.given.evidence_, self.editor.rows.sample, self._totals)
         self.before, self.now = judge.measure(start, "before"), judge.measure(self._totals)
         return self
 
@@ -147,7 +147,7 @@ class Session:
     def preview(self, action: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """What a change would do, without making it; other tables stay as they are."""
         after = self.editor.preview(action, arguments)
-        totals = Totals.of(after, self.editor.rows.sample, self._totals)
+        totals = RowTotals.of(after, self.editor.rows.sample, self._totals)
         new = [table.name for table in after if table.name not in self.editor.evidence]
         name = str(arguments.get("feature", "")) or "".join(new)  # of a pair that is added
         shown = self._show(after, name) if name in after else None
@@ -189,7 +189,7 @@ class Session:
             back()
             raise
         self._saved = -1
-        self._totals = Totals.of(self.editor.evidence, self.editor.rows.sample, self._totals)
+        self._totals = RowTotals.of(self.editor.evidence, self.editor.rows.sample, self._totals)
         self.now = self._judge.measure(self._totals)
         return self.state()
 
@@ -247,7 +247,7 @@ class Session:
         self._written = self.draft.read_text(encoding="utf-8", errors="replace")
         edits = _read_draft(self.draft, self._written, self._made_of)
         self.editor.replay(edits)
-        self._totals = Totals.of(self.editor.evidence, self.editor.rows.sample, self._totals)
+        self._totals = RowTotals.of(self.editor.evidence, self.editor.rows.sample, self._totals)
         self.now = self._judge.measure(self._totals)
         self._saved = -1
         return len(edits)

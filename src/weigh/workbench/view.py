@@ -109,7 +109,7 @@ class Judge:
         every = np.arange(len(sample.labels))
         return replace(self, by=by, groups=(*split_rows(values, by, every, sample.weight),))
 
-    def measure(self, totals: Totals, name: str = "now") -> dict[str, Any]:
+    def measure(self, totals: RowTotals, name: str = "now") -> dict[str, Any]:
         """The measures of a model whose totals of these rows are known; None is not defined."""
         numbers = isinstance(self.rows, NumberRows)
         told, columns = (self._of_numbers if numbers else self._of_classes)(totals, name)
@@ -121,7 +121,7 @@ class Judge:
         groups = [{"name": text, "rows": len(rows)} | average(rows) for text, rows in self.groups]
         return told | average(slice(None)) | {"groups": groups}
 
-    def _of_classes(self, totals: Totals, name: str) -> tuple[dict[str, Any], dict[str, Floats]]:
+    def _of_classes(self, totals: RowTotals, name: str) -> tuple[dict[str, Any], dict[str, Floats]]:
         """Loss, AUC and a chart of two classes, and the columns that are averaged by group."""
         sample, p = self.rows.sample, totals.probability
         positive = sample.labels == 1
@@ -136,7 +136,7 @@ class Judge:
         above = p > self.cut_off
         return told, {"observed": positive, "mean_prediction": p, "above": above}
 
-    def _of_numbers(self, totals: Totals, name: str) -> tuple[dict[str, Any], dict[str, Floats]]:
+    def _of_numbers(self, totals: RowTotals, name: str) -> tuple[dict[str, Any], dict[str, Floats]]:
         """Deviance, RMSE and a chart of a regressor, and the columns that are averaged by group."""
         rows, weight, own = self.rows, self.rows.sample.weights, totals.values[:, 0]
         assert isinstance(rows, NumberRows)
@@ -152,7 +152,7 @@ class Judge:
 
 
 @dataclass(frozen=True, eq=False)
-class Totals:
+class RowTotals:
     """The totals of the evaluation rows, kept by table, so a change recomputes one column only."""
 
     evidence: Evidence
@@ -160,7 +160,7 @@ class Totals:
     values: Floats
 
     @classmethod
-    def of(cls, evidence: Evidence, sample: Sample, before: Totals | None = None) -> Totals:
+    def of(cls, evidence: Evidence, sample: Sample, before: RowTotals | None = None) -> RowTotals:
         """The totals of a model; tables that were there before keep their columns."""
         known = {id(table): column for table, column in (before.columns if before else ())}
         columns = tuple(

@@ -14,7 +14,7 @@ from weigh.exports.xlsx.cells import (
     BIG,
     NO_NUMBER,
     UNSEEN,
-    Block,
+    CellRange,
     Lookup,
     address,
     choices,
@@ -56,10 +56,12 @@ def prediction_cells(formula: Formula) -> list[str]:
     return [f"probability_{k + 1}" for k in range(len(formula.classes))]
 
 
-class Case:
+class CaseSheet:
     """The sheet that people fill in; the cells of answers and results have names."""
 
-    def __init__(self, book: Any, formula: Formula, lookup: Lookup, blocks: list[Block]) -> None:
+    def __init__(
+        self, book: Any, formula: Formula, lookup: Lookup, blocks: list[CellRange]
+    ) -> None:
         self.book, self.sheet, self.formula = book, book[SHEET], formula
         self.lookup, self.blocks = lookup, blocks
         self.words = words_of(formula)
@@ -251,7 +253,7 @@ class Case:
                 formula = f'IF({weight}{sign}0,100*{weight},"")'
                 put_formula(self.sheet, self.row, column, formula, "+0;-0;0")
 
-    def _term(self, term: Term, block: Block) -> None:
+    def _term(self, term: Term, block: CellRange) -> None:
         """Write a feature's level and weights; the index of the level is at the far right."""
         put(self.sheet, self.row, NAMES, term.name)
         far = self._far

@@ -50,7 +50,7 @@ def put_formula(sheet: Any, row: int, column: int, formula: str, look: str = "Ge
 
 
 @dataclass(frozen=True)
-class Block:
+class CellRange:
     """Consecutive cells in one column of a sheet."""
 
     sheet: str
@@ -65,9 +65,9 @@ class Block:
         last = self.first + self.size - 1
         return f"{self.sheet}!${letter}${self.first}:${letter}${last}"
 
-    def beside(self, columns: int) -> Block:
+    def beside(self, columns: int) -> CellRange:
         """The block of the same rows, a number of columns to the right."""
-        return Block(self.sheet, self.column + columns, self.first, self.size)
+        return CellRange(self.sheet, self.column + columns, self.first, self.size)
 
 
 def address(row: int, column: int) -> str:
@@ -81,7 +81,7 @@ AS_OTHER = "No level of its own: it weighs as other does."
 
 
 @dataclass(frozen=True)
-class Words:
+class SheetWords:
     """The labels of a workbook, and the format of its weights."""
 
     prior: str
@@ -94,24 +94,26 @@ class Words:
     look: str = "0.0000"
 
 
-def words_of(formula: Formula) -> Words:
+def words_of(formula: Formula) -> SheetWords:
     """The labels for a classifier, a regressor or a scorecard."""
     names = formula.class_names
     told: tuple[str, ...] = (f"Estimate of {formula.estimated}",)
     if formula.link == "log":  # the total is the logarithm of a number
         both = "Logarithm", "Factor"
-        return Words("Start: nothing known", both[0], both, ("Total",), told)
+        return SheetWords("Start: nothing known", both[0], both, ("Total",), told)
     if formula.link == "identity":
         weights = [abs(w) for term in formula.terms for (w,) in term.weights]
         look = look_of(max(weights, default=0.0) or formula.prior[0])
-        return Words("Start: nothing known", "Change", ("Change",), ("Total",), told, look=look)
+        return SheetWords(
+            "Start: nothing known", "Change", ("Change",), ("Total",), told, look=look
+        )
     if formula.score_name:
         told = tuple(f"Probability of {name}" for name in names)
         odds = (f"Log odds of {names[1]}",)  # that a score stands for
         small = "Odds of the less likely class"
-        return Words("Base points", "Points", ("Points",), odds, told, small, "Points", "0")
+        return SheetWords("Base points", "Points", ("Points",), odds, told, small, "Points", "0")
     heads = ("Weight", "For, times 100", "Against, times 100") if len(names) == 2 else names
-    return Words("Prior", "Weight", heads, formula.total_names, formula.prediction_names)
+    return SheetWords("Prior", "Weight", heads, formula.total_names, formula.prediction_names)
 
 
 def look_of(size: float) -> str:
@@ -130,7 +132,7 @@ class Lookup:
         self.sheet, self.used = sheet, 0
         self._missing = {column.name: column for column in inputs if column.has_missing}
 
-    def list(self, head: str, *columns: list[Any]) -> Block:
+    def list(self, head: str, *columns: list[Any]) -> CellRange:
         """Write lists side by side under a heading, and return the block of the first."""
         start = self.used + 1
         for i, values in enumerate(columns):
@@ -138,7 +140,7 @@ class Lookup:
             for row, value in enumerate(values, 2):
                 put(self.sheet, row, start + i, value)
         self.used += len(columns)
-        return Block(SHEET, start, 2, len(columns[0]))
+        return CellRange(SHEET, start, 2, len(columns[0]))
 
     def place(self, column: Feature, cell: str) -> str:
         """A formula for the index of a cell's level, from 1; one past the last means no level."""
@@ -181,13 +183,13 @@ class Lookup:
         block = self.list(f"{column.name}: up to", uppers)
         return f"{len(uppers) + 1}-MATCH({cell},{block.range},-1)"
 
-    def pairs(self, term: Term) -> Block:
+    def pairs(self, term: Term) -> CellRange:
         """The list of the levels of a pair, each coded as one integer, in order."""
         width = term.columns[1].no_level + 1
         keys = [left * width + right for left, right in term.places]
         return self.list(term.name, keys)
 
-    def curve(self, curve: Curve) -> Block:
+    def curve(self, curve: Curve) -> CellRange:
         """The list of a curve's pieces from last to first: upper limit, start, coefficients."""
         pieces = [*reversed(curve.pieces)]
         columns = [[min(piece.upper, BIG) for piece in pieces], [piece.start for piece in pieces]]

@@ -7,12 +7,12 @@ from typing import Any
 
 from weigh.exports.targets import refuse_inexact, refuse_mixed, refuse_text
 from weigh.exports.xlsx.case import SHEET as CASE
-from weigh.exports.xlsx.case import Case
+from weigh.exports.xlsx.case import CaseSheet
 from weigh.exports.xlsx.cells import SHEET as LOOKUP
 from weigh.exports.xlsx.cells import (
-    Block,
+    CellRange,
     Lookup,
-    Words,
+    SheetWords,
     address,
     is_no_cell,
     openpyxl,
@@ -29,7 +29,7 @@ COUNTS = 4
 WIDTHS = {"C": 9, "D": 10, "E": 9, "F": 10, "G": 9, "H": 9, "I": 9}
 
 
-def write_counts(sheet: Any, blocks: list[Block], costs: Costs) -> None:
+def write_counts(sheet: Any, blocks: list[CellRange], costs: Costs) -> None:
     """Write the counts beside the points, and formulas for rates, WoE and IV beside the counts."""
     for column, head in enumerate(HEADS, COUNTS):
         put(sheet, 1, column, head).font = openpyxl.styles.Font(bold=True)
@@ -43,7 +43,7 @@ def write_counts(sheet: Any, blocks: list[Block], costs: Costs) -> None:
 
 
 def _write_level(
-    sheet: Any, block: Block, row: int, counts: tuple[float, float], turned: bool
+    sheet: Any, block: CellRange, row: int, counts: tuple[float, float], turned: bool
 ) -> None:
     """Write the counts and formulas of one level.
 
@@ -81,7 +81,7 @@ def write(formula: Formula) -> bytes:
     words = words_of(formula)
     evidence, lists = book.create_sheet(words.table), book.create_sheet(LOOKUP)
     blocks = _write_evidence(formula, evidence, words)
-    Case(book, formula, Lookup(lists, formula.inputs), blocks).fill()
+    CaseSheet(book, formula, Lookup(lists, formula.inputs), blocks).fill()
     for sheet in (book[CASE], evidence):
         for letter, width in (("A", 34), ("B", 34), ("C", 14), ("D", 16), ("E", 18)):
             sheet.column_dimensions[letter].width = width
@@ -96,7 +96,7 @@ def write(formula: Formula) -> bytes:
     return stream.getvalue()
 
 
-def _write_evidence(formula: Formula, sheet: Any, words: Words) -> list[Block]:
+def _write_evidence(formula: Formula, sheet: Any, words: SheetWords) -> list[CellRange]:
     """Write one row per level; the last row of each feature stands for no level."""
     bold = openpyxl.styles.Font(bold=True)
     many = len(formula.prior) > 1
@@ -108,7 +108,7 @@ def _write_evidence(formula: Formula, sheet: Any, words: Words) -> list[Block]:
         put(sheet, 2, 3 + k, prior)
     row, blocks = 3, []
     for term in formula.terms:
-        blocks.append(Block(words.table, 2, row, len(term.places) + 1))
+        blocks.append(CellRange(words.table, 2, row, len(term.places) + 1))
         row = _write_term(term, len(formula.prior), sheet, row)
     return blocks
 
