@@ -47,7 +47,11 @@ class Reader:
 
     def _match(self, table: Table) -> Table:
         named = hasattr(self, "feature_names_in_")
-        return match(table, self._column_names(), named, type(self).__name__)
+        return match(table, self._column_names(), named, type(self).__name__, self._beside())
+
+    def _beside(self) -> tuple[str, ...]:
+        """The columns that a row may have beside the features: exposure and offset."""
+        return ()
 
 
 class Predictor(Reader):

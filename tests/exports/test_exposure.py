@@ -105,14 +105,25 @@ def test_what_another_program_runs_gives_the_estimates_of_python(case, to, progr
     np.testing.assert_allclose(told, expected, rtol=1e-9)
 
 
-@pytest.mark.parametrize("to", ENDINGS)
+@pytest.mark.parametrize("to", [*ENDINGS, pytest.param("xlsx", marks=pytest.mark.system)])
 def test_the_self_test_tries_exposures_and_offsets(tmp_path, to):
     model = fit_model(exposure="years", offset="shift")
-    path = tmp_path / f"model.{ENDINGS[to]}"
+    path = tmp_path / f"model.{ENDINGS.get(to, to)}"
     weigh.export(model, to, path=path)
     found = check(path, model).difference
     assert found.holds
     assert found.n_rows > 20
+
+
+def test_a_row_may_give_its_exposure_alone():
+    model, row = fit_model(exposure="years", offset="shift"), {"years": 0.5, "shift": 0.1}
+    given = {"exposure": "years", "offset": "shift"}
+    expected = model.balance_sheet(row).estimate
+    assert model.predict([row], **given) == pytest.approx([expected])
+    assert weigh.score_table(model, [row])["estimate"].to_pylist() == pytest.approx([expected])
+    assert model.evidence_.total([row])[0, 0] == pytest.approx(model.evidence_.prior_row[0])
+    with pytest.raises(ValueError, match="none of the columns"):
+        model.predict([row | {"bonus": 2}, {"day": 3}])
 
 
 def test_the_self_test_finds_a_query_that_forgets_the_exposure(tmp_path):

@@ -270,6 +270,9 @@ class EducatedRegressor(EducatedParameters, RegressorMixin, NumberEstimator):
         table = self._read(X)
         return self._predict(table, self._apart(X, exposure, offset))
 
+    def _beside(self) -> tuple[str, ...]:
+        return self._learnt.beside  # type: ignore[no-any-return]
+
     def _predict(self, table: Table, apart: Floats | float = 0.0) -> Floats:
         return self._learnt.means(self._learnt.total(table)[:, 0] + apart)  # type: ignore[no-any-return]
 
@@ -369,11 +372,7 @@ class EducatedRegressor(EducatedParameters, RegressorMixin, NumberEstimator):
             with named columns of exposure or offset, the row's own values are used; where the row
             has none, an exposure of 1 and an offset of 0.
         """
-        apart = self._apart_of(row)
-        if isinstance(row, Mapping):  # which may have nothing else
-            others = {one.name for one in list_offsets(self._learnt)} - {*self._learnt.column_names}
-            row = {name: value for name, value in row.items() if name not in others}
-        return self._explain(self._read_one(row, "a balance sheet"), apart)
+        return self._explain(self._read_one(row, "a balance sheet"), self._apart_of(row))
 
     def _apart_of(self, row: Any) -> dict[str, float]:
         """What the row's exposure and offset add to its total; a missing one is left out."""

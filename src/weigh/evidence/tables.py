@@ -189,12 +189,17 @@ class Evidence:
         known = self.prior_variances is not None and not self.prior_variances.any()
         return self.assumed_rate if known else None
 
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The columns of exposure and offset, which a row may have beside its features."""
+        return tuple(filter(None, (self.exposure, self.offset)))
+
     def read(self, X: Any) -> Table:
         """Read the columns of the model from any table, by name if X has names."""
         if isinstance(X, Table):
             return X
         table = read(X, allow_sparse=self.event_model == "counts")
-        return match(table, self.column_names, table.named, "this evidence")
+        return match(table, self.column_names, table.named, "this evidence", self.beside)
 
     def total(self, X: Any) -> Floats:
         """Prior plus weights for each row: log odds in one column, or one total per class."""

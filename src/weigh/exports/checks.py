@@ -18,7 +18,7 @@ from weigh.evidence import Evidence, evidence_of, is_sum
 from weigh.evidence.exposure import list_offsets
 from weigh.exports.targets import is_large
 from weigh.formula import Formula, Input
-from weigh.frames import NOT_KNOWN, Floats, Value, key, match, read
+from weigh.frames import NOT_KNOWN, Floats, Value, key, read
 from weigh.sheet import Reasons, find_reasons
 
 TOLERANCE = 1e-9
@@ -52,7 +52,7 @@ class ExpectedOutput:
     @property
     def scores(self) -> Floats:
         """The sums before any curve: of a scorecard, its scores."""
-        table = match(read(self.rows), self.evidence.column_names, True, "the model")
+        table = self.evidence.read(self.rows)
         return self.evidence.raw_total(table)[:, 0]
 
     def reasons(self, n: int) -> Reasons:
@@ -64,7 +64,7 @@ def wanted(model: Any, rows: list[dict[str, Value]]) -> ExpectedOutput:
     """The results of a model for rows, given as dicts."""
     card = hasattr(model, "formula")  # whose exports have its points as weights
     evidence = model.evidence if card else evidence_of(model, is_sum(model))
-    table = match(read(rows), evidence.column_names, True, "the model")
+    table = evidence.read(rows)
     totals = evidence.total(table) + _offsets(evidence, rows)
     parts = evidence.contributions(table)
     told = evidence.means(totals) if evidence.estimates else evidence.probabilities(totals)

@@ -75,12 +75,15 @@ ALIKE = 0.8
 """Similarity from which one name may be a misspelling of another."""
 
 
-def refuse_misspelt(table: Table, names: tuple[str, ...], reader: str) -> None:
+def refuse_misspelt(
+    table: Table, names: tuple[str, ...], reader: str, beside: Sequence[str] = ()
+) -> None:
     """Raise an error for a row with a misspelt key, or with none of the model's columns.
 
-    Keys unlike any column, such as the target or an id, are ignored.
+    Keys unlike any column, such as the target or an id, are ignored. `beside` names columns that
+    the model knows and that are not features: a row may have these alone.
     """
-    others = [name for name in table.names if name not in {*names}]
+    others = [name for name in table.names if name not in {*names, *beside}]
     for other in others:
         meant = _nearest(other, names)
         if meant is None:
@@ -146,13 +149,18 @@ def _seems_other(names: Sequence[str]) -> str:
     return f": it seems to be another table, with the columns {few}" if names else ""
 
 
-def match(table: Table, names: tuple[str, ...], named: bool, reader: str) -> Table:
-    """Select the columns that a model was fitted with: by name, or by position without names."""
+def match(
+    table: Table, names: tuple[str, ...], named: bool, reader: str, beside: Sequence[str] = ()
+) -> Table:
+    """Select the columns that a model was fitted with: by name, or by position without names.
+
+    `beside` names columns that the model knows and that are not features, such as its exposure.
+    """
     if named and table.named:
         known = {*table.names}
         absent = [name for name in names if name not in known]
         if table.partial:
-            refuse_misspelt(table, names, reader)
+            refuse_misspelt(table, names, reader, beside)
         elif absent:
             near = _nearest(absent[0], tuple(n for n in table.names if n not in names))
             fix = "; add it; its empty values count as missing"
