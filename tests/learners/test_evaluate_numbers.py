@@ -47,6 +47,20 @@ def test_the_deviance_is_that_of_the_family():
     assert found.deviance == pytest.approx(mean_poisson_deviance(rest["y"], model.predict(rest)))
 
 
+@pytest.mark.parametrize("given", [{"exposure": "years"}, {"exposure": "years", "offset": "z"}])
+def test_exposure_alone_explains_no_deviance(given):
+    rows = draw().assign(years=lambda rows: 1 + rows.index % 9)
+    X, unit = rows[["x", "years", "z"]], rows["years"] * np.exp(rows["z"] * ("offset" in given))
+    rows["y"] = np.random.default_rng(1).poisson(unit)
+    model = EducatedRegressor(family="poisson").fit(X, rows["y"], **given)
+    alone = unit * rows["y"].sum() / unit.sum()  # the maximum likelihood of one rate
+    least = mean_poisson_deviance(rows["y"], alone)
+    found = evaluate(model, rows, "y")
+    assert found.deviance_explained == pytest.approx(1 - found.deviance / least, abs=1e-12)
+    assert found.deviance_explained < 0.01 < found.r2  # which exposure does explain
+    assert f"{found.deviance_explained:.1%} less than without features" in str(found)
+
+
 def test_coverage_is_the_share_of_rows_in_the_intervals():
     train, rest = draw(), draw(seed=1)
     model = EducatedRegressor().fit(train, "y")

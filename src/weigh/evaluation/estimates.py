@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from weigh.evaluation.groups import LEAST, Grouping
-from weigh.evidence.exposure import given_to, refuse_missing
+from weigh.evidence.exposure import given_to, refuse_missing, unit_of
 from weigh.frames import Floats, Integers, number_sample, read, read_numbers
 from weigh.metrics.numbers import NAN, Bounded, normal_quantile
 from weigh.metrics.predicted import features_of
@@ -27,7 +27,9 @@ class Estimated:
     """Observed numbers and a model's estimates, for rows with a positive weight.
 
     `power` is the variance power of the model's family; 0 means squared errors. `kept` marks these
-    rows among those given. `exposure` is None if it is the same for every row.
+    rows among those given. `exposure` is None if it is the same for every row. `alone` are the
+    estimates of a model without features: the mean or, with a log link, one rate times exposure and
+    exp(offset).
     """
 
     target: str
@@ -35,6 +37,7 @@ class Estimated:
     means: Floats
     weight: Floats
     kept: Flags
+    alone: Floats
     power: float = 0.0
     given: dict[str, Any] = field(default_factory=dict)  # exposure and offset
     exposure: Floats | None = None
@@ -61,7 +64,9 @@ class Estimated:
         refuse_missing(table, own)
         means = model.predict(_features(model, X, (y, sample_weight), beside), **own)
         means = np.asarray(means, dtype=np.float64)[sample.kept]
-        rows = numbers, means, sample.weights, sample.kept
+        unit, weight = unit_of(model, table, own)[sample.kept], sample.weights
+        alone = unit * float(weight @ numbers / (weight @ unit))
+        rows = numbers, means, sample.weights, sample.kept, alone
         found = cls(sample.target, *rows, power_of(model), own)
         known = own.get("exposure")
         if known is None or is_number(known):
@@ -75,6 +80,7 @@ class Estimated:
             numbers=self.numbers[places],
             means=self.means[places],
             weight=self.weight[places],
+            alone=self.alone[places],
             exposure=None if self.exposure is None else self.exposure[places],
         )
 

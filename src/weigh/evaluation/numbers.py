@@ -43,12 +43,13 @@ class NumberEvaluation(Grouped):
     rmse, mae : Bounded
         Root mean squared error and mean absolute error.
     spread : float
-        The RMSE of predicting the mean of these rows, as a model without features would.
+        The RMSE of predicting the mean of these rows.
     r2 : float
         1 - squared errors over those of predicting the mean of these rows.
     deviance, deviance_explained : float
         The mean deviance of the model's family, and the share that the model explains of the
-        deviance of the mean. For the gaussian family they are the squared RMSE and `r2`.
+        deviance without features: that of the mean or, with exposures, of one rate times the
+        exposure of each row. For the gaussian family they are the squared RMSE and `r2`.
     mean_estimate, mean_observed : float
         Means over all rows.
     slope : Bounded
@@ -111,13 +112,18 @@ class NumberEvaluation(Grouped):
             self._tell_slope(),
         ]
         if self.has_deviance():
-            explained = share_of(self.deviance_explained)
-            said.append(f"Mean deviance {self.deviance:.4g}; {explained} of it is explained.")
+            said.append(self._tell_deviance())
         if self.covered.is_known():
             value, low, high = map(share_of, astuple(self.covered))
             said.append(f"{percent(STATED)} intervals contain {value} of rows ({low} to {high}).")
         said += [self.exposure, self.note, self._tell_biased()]
         return [*filter(None, [tell_training_rows(self.training_rows), *said])]
+
+    def _tell_deviance(self) -> str:
+        """A sentence on the deviance beside that of a model without features."""
+        saved = self.deviance_explained
+        side = f"{share_of(abs(saved))} {'less' if saved >= 0 else 'more'} than without features"
+        return f"Mean deviance {self.deviance:.4g}{'' if np.isnan(saved) else f': {side}'}."
 
     def _tell_slope(self) -> str:
         """A sentence on the calibration slope, or the reason why there is none."""
@@ -222,7 +228,7 @@ def evaluate_estimates(model: Any, X: Any, rows: Estimated, coverage: float) -> 
     covered = Bounded(NAN)
     if inside is not None:
         covered = Bounded.share(float(weight @ inside), float(total), coverage)
-    means = (estimates, np.full(len(numbers), rows.mean))
+    means = (estimates, rows.alone)
     deviance, base = (float(deviances(rows.power, numbers, m) @ weight / total) for m in means)
     spread = float((numbers - rows.mean) ** 2 @ weight / total)
     mse = mean_of((numbers - estimates) ** 2, weight, coverage)

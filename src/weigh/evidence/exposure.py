@@ -141,11 +141,35 @@ def name_given(given: Any) -> str | None:
 
 def given_to(model: Any, names: Sequence[str], exposure: Any = None) -> dict[str, Any]:
     """Exposure and offset arguments for `predict` of a fitted model or a pipeline."""
-    last = model.steps[-1][1] if hasattr(model, "steps") else model
-    learnt = getattr(last, "_learnt", None)
-    if isinstance(learnt, Evidence) and learnt.estimates:
+    learnt = _sum_of(model)
+    if learnt is not None:
         return find_given(learnt, names, exposure)
     return {} if exposure is None else {"exposure": exposure}
+
+
+def unit_of(model: Any, table: Table, given: dict[str, Any]) -> Floats:
+    """What multiplies the estimate of each row beside its weights: exposure times exp(offset).
+
+    `given` are the arguments that `given_to` found. It is 1 for every row of a model without log
+    link.
+    """
+    learnt = _sum_of(model)
+    apart = np.zeros(table.n_rows)
+    if learnt is None or learnt.link != "log":
+        return np.ones(table.n_rows)
+    if "offset" in given:
+        apart = apart + read_numbers(table, given["offset"], "offset")
+    if "exposure" in given:
+        exposure = spread_out(given["exposure"], table.n_rows)
+        apart = apart + np.log(read_numbers(table, exposure, "exposure"))
+    return np.asarray(np.exp(apart))
+
+
+def _sum_of(model: Any) -> Evidence | None:
+    """What a regressor of this package, or the last step of a pipeline, learnt; None for others."""
+    last = model.steps[-1][1] if hasattr(model, "steps") else model
+    learnt = getattr(last, "_learnt", None)
+    return learnt if isinstance(learnt, Evidence) and learnt.estimates else None
 
 
 def tell_exposure(given: Any) -> str:
