@@ -9,10 +9,11 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from weigh import EducatedNB
+from weigh.educated import kernels
 from weigh.educated.design import Design, Source, Target
 from weigh.educated.loo import LossSums
-from weigh.educated.passes import LossDerivatives, RowsAtWeights
-from weigh.engine import CodedRows
+from weigh.educated.passes import LossDerivatives, RowsAtWeights, Tables
+from weigh.engine import Block, CodedRows
 
 
 def draw(seed=0, n_rows=400, n_columns=4):
@@ -109,3 +110,44 @@ def test_the_number_of_threads_of_blas_changes_no_bit(asked):
     np.testing.assert_array_equal(one.covariance, two.covariance)
     np.testing.assert_array_equal(*(model.decision_function(X) for model in found))
     assert found[0].loo_loss_ == found[1].loo_loss_
+
+
+@pytest.mark.parametrize("n_columns", range(1, 9))
+def test_sums_of_several_columns_at_once_are_those_of_each_to_the_bit(n_columns):
+    """`np.add.at` adds one row after the other."""
+    rng = np.random.default_rng(n_columns)
+    sizes, n_rows = rng.integers(1, 6, n_columns), 500
+    design = Design(tuple(Source.of(j, size) for j, size in enumerate(sizes.tolist())))
+    codes = [rng.integers(0, size + 1, n_rows) for size in sizes]
+    places, values = design.place(Block(codes, np.zeros(n_rows))), rng.normal(size=n_rows)
+    out, wanted = np.zeros((2, design.starts[-1]))
+    kernels.sum_rows(places, values, out)
+    for line in places:
+        np.add.at(wanted, line, values)
+    np.testing.assert_array_equal(out, wanted)
+
+    columns = tuple(range(n_columns))
+    tables, local = Tables(design, columns, columns), places - np.array(design.starts)[:-1, None]
+    folds, two = rng.integers(0, 2, n_rows), rng.normal(size=(n_rows, 2))
+    out, cells = np.zeros(tables.size), np.zeros((2, tables.size, 2))
+    every, n_weights = np.zeros(tables.size), design.n_weights
+    halves, joined, matrix = np.zeros_like(cells), *np.zeros((2, n_weights, n_weights))
+    for b in columns:
+        strip = tables.strip(b)
+        own = (places, b, strip.columns, strip.origins, strip.widths, values)
+        kernels.sum_pairs(*own, out)
+        kernels.sum_cells(places, b, strip.origins, strip.widths, folds, two, cells)
+        for a, start, width in zip(strip.columns, strip.starts, strip.widths, strict=True):
+            at = start + local[b] * width + local[a]
+            np.add.at(every, at, values)
+            np.add.at(halves, (folds, at), two)
+            table = every[start : start + strip.height * width].reshape(strip.height, width)
+            matrix[design.spans[b], design.spans[a]] = table[1:, 1:]
+            matrix[design.spans[a], design.spans[b]] = table[1:, 1:].T
+        ends = np.array([span.start for span in design.spans])
+        kernels.join_tables(
+            out, strip.starts, strip.widths, strip.height, ends[b], ends[:b], joined
+        )
+    np.testing.assert_array_equal(out, every)
+    np.testing.assert_array_equal(cells, halves)
+    np.testing.assert_array_equal(joined, matrix)

@@ -63,8 +63,7 @@ class HalfSlopes:
         for half, own in enumerate(slopes):
             for values, out in zip(seen.slope * (halves == half), own, strict=True):
                 out[0] = values.sum()
-                for column in seen.places:
-                    sum_rows(column, values, out)
+                sum_rows(seen.places, values, out)
         weight: Floats = np.bincount(halves, seen.weight, HALVES).astype(np.float64)
         return Sums((slopes, weight))
 

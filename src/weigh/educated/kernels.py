@@ -88,11 +88,28 @@ def bend_totals(places: Any, direction: Any, weight: Any, probability: Any, out:
                     out[place, k] += change[i, k]
 
 
+THREE = 3
+"""Columns that are summed at a time: each addition to a cell waits for the one before it, but not
+for those in the cells of other columns. The order of additions in a cell does not change. Unsigned
+numbers spare the check of negative positions."""
+
+
 @compiled
 def sum_rows(places: Any, values: Any, out: Any) -> None:
-    """Add each row's value to its place in one column."""
-    for i in range(places.shape[0]):
-        out[places[i]] += values[i]
+    """Add each row's value to its place in each column."""
+    n = places.shape[0]
+    whole = n - n % THREE
+    for j in range(0, whole, THREE):
+        p, q, r = places[j], places[j + 1], places[j + 2]
+        for i in range(values.shape[0]):
+            value = values[i]
+            out[np.uint64(p[i])] += value
+            out[np.uint64(q[i])] += value
+            out[np.uint64(r[i])] += value
+    for j in range(whole, n):
+        p = places[j]
+        for i in range(values.shape[0]):
+            out[np.uint64(p[i])] += values[i]
 
 
 @compiled
@@ -100,10 +117,22 @@ def sum_pairs(
     places: Any, b: int, columns: Any, origins: Any, widths: Any, values: Any, out: Any
 ) -> None:
     """Add each row's value to its cell in the tables of column b with each of `columns`."""
-    for k in range(columns.shape[0]):
-        a, origin, width = columns[k], origins[k], widths[k]
-        for i in range(places.shape[1]):
-            out[origin + places[b, i] * width + places[a, i]] += values[i]
+    n, own = columns.shape[0], places[b]
+    whole = n - n % THREE
+    starts, steps = origins.astype(np.uint64), widths.astype(np.uint64)
+    for k in range(0, whole, THREE):
+        p, q, r = places[columns[k]], places[columns[k + 1]], places[columns[k + 2]]
+        in_p, in_q, in_r = starts[k], starts[k + 1], starts[k + 2]
+        by_p, by_q, by_r = steps[k], steps[k + 1], steps[k + 2]
+        for i in range(own.shape[0]):
+            at, value = np.uint64(own[i]), values[i]
+            out[in_p + at * by_p + np.uint64(p[i])] += value
+            out[in_q + at * by_q + np.uint64(q[i])] += value
+            out[in_r + at * by_r + np.uint64(r[i])] += value
+    for k in range(whole, n):
+        p, start, step = places[columns[k]], starts[k], steps[k]
+        for i in range(own.shape[0]):
+            out[start + np.uint64(own[i]) * step + np.uint64(p[i])] += values[i]
 
 
 @compiled
@@ -124,12 +153,29 @@ def sum_pairs_each(
 def sum_cells(
     places: Any, b: int, origins: Any, widths: Any, folds: Any, values: Any, out: Any
 ) -> None:
-    """Add each row's values to its fold and cell, in the tables of b with each column before it."""
-    for a in range(b):
-        for i in range(places.shape[1]):
-            cell = origins[a] + places[b, i] * widths[a] + places[a, i]
-            for k in range(values.shape[1]):
-                out[folds[i], cell, k] += values[i, k]
+    """Add each row's two values to its fold and cell, in the tables of b with columns before it."""
+    whole, own = b - b % THREE, places[b]
+    starts, steps = origins.astype(np.uint64), widths.astype(np.uint64)
+    for a in range(0, whole, THREE):
+        p, q, r = places[a], places[a + 1], places[a + 2]
+        in_p, in_q, in_r = starts[a], starts[a + 1], starts[a + 2]
+        by_p, by_q, by_r = steps[a], steps[a + 1], steps[a + 2]
+        for i in range(own.shape[0]):
+            fold, at = np.uint64(folds[i]), np.uint64(own[i])
+            cell_p = in_p + at * by_p + np.uint64(p[i])
+            cell_q = in_q + at * by_q + np.uint64(q[i])
+            cell_r = in_r + at * by_r + np.uint64(r[i])
+            for k in range(2):
+                value = values[i, k]
+                out[fold, cell_p, k] += value
+                out[fold, cell_q, k] += value
+                out[fold, cell_r, k] += value
+    for a in range(whole, b):
+        p, start, step = places[a], starts[a], steps[a]
+        for i in range(own.shape[0]):
+            cell = start + np.uint64(own[i]) * step + np.uint64(p[i])
+            for k in range(2):
+                out[np.uint64(folds[i]), cell, k] += values[i, k]
 
 
 @compiled
@@ -137,12 +183,16 @@ def join_tables(
     numbers: Any, starts: Any, widths: Any, height: int, at: int, columns: Any, out: Any
 ) -> None:
     """Write tables and their transposes into a matrix, without their first line and column."""
+    one, high, line = np.uint64(1), np.uint64(height), np.uint64(at) - np.uint64(1)
     for k in range(starts.shape[0]):
-        for r in range(1, height):
-            for c in range(1, widths[k]):
-                value = numbers[starts[k] + r * widths[k] + c]
-                out[at + r - 1, columns[k] + c - 1] = value
-                out[columns[k] + c - 1, at + r - 1] = value
+        start, width = np.uint64(starts[k]), np.uint64(widths[k])
+        column = np.uint64(columns[k]) - one
+        for r in range(one, high):
+            for c in range(one, width):
+                out[line + r, column + c] = numbers[start + r * width + c]
+        for c in range(one, width):
+            for r in range(one, high):
+                out[column + c, line + r] = numbers[start + r * width + c]
 
 
 @compiled

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -74,7 +75,7 @@ class CellSums(Pile):
 
     __reduce__ = by_fields
 
-    @property
+    @cached_property
     def tables(self) -> Tables:
         """The layout of the tables of each two parts."""
         return Tables(self.design, tuple(range(self.later[-1] + 1)), self.later)

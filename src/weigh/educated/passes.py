@@ -17,6 +17,9 @@ from weigh.frames import Floats, Integers
 from weigh.newton.regression import Moments
 from weigh.pickling import by_fields
 
+AT_ONCE = 6
+"""Columns whose sums are one task for a thread."""
+
 
 @dataclass(frozen=True)
 class Strip:
@@ -45,24 +48,47 @@ class Tables:
         return np.array([self.design.sizes[j] + 1 for j in self.columns], dtype=np.int64)
 
     @cached_property
-    def _ends(self) -> Integers:
+    def _before(self) -> Integers:
+        """The widths of all columns before each column, together."""
+        return np.asarray(np.cumsum(self._widths) - self._widths)
+
+    @cached_property
+    def _at(self) -> dict[int, int]:
+        """The position of each column."""
+        return {b: i for i, b in enumerate(self.columns)}
+
+    @cached_property
+    def _numbers(self) -> Integers:
+        return np.array(self.columns, dtype=np.intp)
+
+    @cached_property
+    def _places(self) -> Integers:
+        """The place for no level of each column."""
+        return np.array(self.design.starts)[self._numbers]
+
+    @cached_property
+    def _ends(self) -> list[int]:
         """Where the strip of each later column begins, and where the last one ends."""
-        at = np.array([self.columns.index(b) for b in self.later], dtype=np.intp)
-        lengths = self._widths * (np.cumsum(self._widths) - self._widths)
-        return np.concatenate([[0], np.cumsum(lengths[at])])
+        at = np.array([self._at[b] for b in self.later], dtype=np.intp)
+        ends: list[int] = np.cumsum([0, *(self._widths * self._before)[at]]).tolist()
+        return ends
+
+    @cached_property
+    def _starts(self) -> dict[int, int]:
+        return dict(zip(self.later, self._ends, strict=False))
 
     @property
     def size(self) -> int:
         """The number of cells of all tables."""
-        return int(self._ends[-1])
+        return self._ends[-1]
 
     def strip(self, b: int) -> Strip:
         """The strip of one of the later columns."""
-        i, start = self.columns.index(b), self._ends[self.later.index(b)]
-        columns, widths = np.array(self.columns[:i], dtype=np.intp), self._widths[:i]
-        height, at = int(self._widths[i]), np.array(self.design.starts)
-        starts = start + height * (np.cumsum(widths) - widths)
-        return Strip(columns, starts, widths, height, starts - at[b] * widths - at[columns])
+        i = self._at[b]
+        widths, height = self._widths[:i], int(self._widths[i])
+        starts = self._starts[b] + height * self._before[:i]
+        origins = starts - self._places[i] * widths - self._places[:i]
+        return Strip(self._numbers[:i], starts, widths, height, origins)
 
 
 @dataclass(frozen=True)
@@ -188,7 +214,8 @@ class LossDerivatives(Pile):
         from weigh.educated.kernels import sum_rows
 
         out[0] += values.sum()
-        engine.spread(lambda line: sum_rows(line, values, out), [*places], len(values))
+        lines = [places[j : j + AT_ONCE] for j in range(0, len(places), AT_ONCE)]
+        engine.spread(lambda own: sum_rows(own, values, out), lines, len(values))
 
     def _sum_tables(self, places: Integers, values: Floats, out: Floats) -> None:
         from weigh.educated.kernels import sum_pairs, sum_pairs_each
@@ -215,8 +242,7 @@ class Weighed:
         from weigh.educated.kernels import sum_rows
 
         out, weight = np.zeros(self.design.starts[-1]), weigh_rows(block)
-        for column in self.design.place(block):
-            sum_rows(column, weight, out)
+        sum_rows(self.design.place(block), weight, out)
         return Sums((out,))
 
 
