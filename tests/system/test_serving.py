@@ -104,6 +104,18 @@ def test_one_row_gets_the_class_log_odds_and_probabilities_of_python(app, people
     }
 
 
+def test_a_card_gives_a_score_and_no_class_because_a_cut_off_decides(tmp_path, people):
+    card = weigh.Scorecard(people, base_score=600, base_odds=50)
+    app = make(tmp_path, card)
+    said = ask(app, "POST", "/score", CASE).json
+    assert [*said] == ["score", "log_odds", "probabilities"]
+    assert said["score"] == card.score([CASE])[0]
+    schemas = ask(app, "GET", "/openapi.json").json["components"]["schemas"]
+    (own,) = (part for part in schemas.values() if "log_odds" in part.get("properties", ()))
+    assert {*own["required"]} == {*said}
+    assert "class" not in own["properties"]
+
+
 def test_many_rows_get_what_each_gets_alone(app):
     rows = [CASE, {"Sex": "Male"}, {}, {"Class": "Steward", "Age": None}]
     each = [ask(app, "POST", "/score", row).json for row in rows]

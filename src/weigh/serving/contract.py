@@ -195,8 +195,8 @@ def _score(formula: Formula) -> dict[str, Any]:
         return _with(estimate, _id(formula) | _details(formula))
     each = _object(dict.fromkeys(formula.class_names, number))
     total = {"log_odds": number} if len(classes) == 2 else {"totals": each}
-    score = {"score": {"type": "integer"}} if formula.score_name else {}
-    own = _object({"class": {"enum": classes}, **score, **total, "probabilities": each})
+    found = {"score": {"type": "integer"}} if formula.score_name else {"class": {"enum": classes}}
+    own = _object({**found, **total, "probabilities": each})
     return _with(own, _id(formula) | _details(formula))
 
 

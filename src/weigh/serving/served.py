@@ -233,9 +233,11 @@ class Served:
         names, classes = self.classes, self.scorer.formula.classes
         shares = dict(zip(names, probabilities, strict=True))
         if len(totals) == 1:
-            found = classes[totals[0] > 0]
-            score = {"score": self.units.total(totals[0])} if self.units.are_points else {}
-            return {"class": found, **score, "log_odds": totals[0], "probabilities": shares}
+            if self.units.are_points:  # no class: a cut-off decides, and a card has none
+                own = {"score": self.units.total(totals[0])}
+            else:
+                own = {"class": classes[totals[0] > 0]}
+            return {**own, "log_odds": totals[0], "probabilities": shares}
         by_class = dict(zip(names, totals, strict=True))
         found = classes[totals.index(max(totals))]
         return {"class": found, "totals": by_class, "probabilities": shares}
