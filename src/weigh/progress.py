@@ -8,6 +8,16 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
+_on_screen: list[Any] = []
+"""The console of the bar that is shown in the terminal, if there is one."""
+
+
+def write_above_bar(text: str) -> bool:
+    """Write a line above the bar in the terminal; False if no bar is shown."""
+    for console in _on_screen:
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
+    return bool(_on_screen)
+
 
 @contextmanager
 def show_progress(what: str) -> Iterator[None]:
@@ -28,13 +38,23 @@ def show_progress(what: str) -> Iterator[None]:
     from rich.console import Console
     from rich.progress import Progress
 
-    with Progress(console=Console(stderr=True, force_jupyter=False), transient=True) as bar:
+    console = Console(stderr=True, force_jupyter=False)
+    with Progress(console=console, transient=True) as bar, _shown(console):
         task = bar.add_task(what)
         report: Callable[[int, int], None] = lambda done, of: bar.update(  # noqa: E731
             task, completed=done, total=of
         )
         with watch(report):
             yield
+
+
+@contextmanager
+def _shown(console: Any) -> Iterator[None]:
+    _on_screen.append(console)
+    try:
+        yield
+    finally:
+        _on_screen.remove(console)
 
 
 class _Line:

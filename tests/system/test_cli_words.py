@@ -1,10 +1,13 @@
 """What the command line says to a newcomer: types, names, classes, files that are not there."""
 
+import contextlib
 import csv
 import gzip
 import io
 import itertools
 import json
+import os
+import re
 import shlex
 import subprocess
 import sys
@@ -772,3 +775,56 @@ def test_the_command_line_says_once_that_it_compiles(monkeypatch, capsys):
     add = kernels.njit(lambda x: x + x)
     assert add(1) == add(1.0) == 2
     assert capsys.readouterr().err.count("compiling") == 1
+
+
+@pytest.mark.parametrize(
+    ("option", "told"),
+    [
+        (["--monotone", "Agee", "up"], "--monotone names 'Agee'"),
+        (["--bins", "Agee", "30,50"], "--bins, --groups or --read-bins names 'Agee'"),
+    ],
+)
+def test_a_column_that_is_not_there_is_named_with_the_option_of_the_scorecard(
+    people, tmp_path, option, told
+):
+    given = ("--target", "Survived", "--adverse", "No", "-o", tmp_path / "card.json")
+    assert fails("scorecard", people, *given, *option).startswith(f"error: {told}, but")
+
+
+# ---------------------------------------------------------------- a terminal
+
+
+def read_screen(folder, *words, columns=72):
+    """The lines that a command in a folder writes to a terminal, with all states of its bar."""
+    here, there = os.openpty()
+    more = {"COLUMNS": str(columns), "TERM": "xterm"}
+    command = [sys.executable, "-m", "weigh", *map(str, words)]
+    with subprocess.Popen(
+        command, cwd=folder, stdin=there, stdout=there, stderr=there, env=os.environ | more
+    ) as process:
+        os.close(there)
+        parts = []
+        with contextlib.suppress(OSError):  # the end, on Linux
+            while part := os.read(here, 65536):
+                parts.append(part)
+    os.close(here)
+    assert process.returncode == 0, parts
+    text = b"".join(parts).decode().replace("\r\n", "\n").replace("\r", "\n")
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text).splitlines()
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="no terminals to open here")
+def test_in_a_terminal_messages_have_lines_of_their_own_and_break_between_words(tmp_path):
+    random = np.random.default_rng(0)
+    x = np.where(random.random(400) < 0.2, -999, random.integers(0, 50, 400))
+    long = "the_utilisation_of_all_credit_lines"
+    table = pa.table({long: x, "y": random.integers(0, 2, 400)})
+    write_file(table, str(tmp_path / "t.csv"))
+    for command in ("fit", "scorecard"):
+        more = ("--adverse", 1) if command == "scorecard" else ()
+        told = (command, "t.csv", "--target", "y", *more, "-o", "m.json")
+        lines = read_screen(tmp_path, *told)
+        warned = lines.index(f"warning: column '{long}': -999 looks like")
+        assert lines[warned + 1].startswith("a code, outside ")
+        assert max(map(len, lines)) <= 72
+    assert max(map(len, read_screen(tmp_path, "screen", "t.csv", "--target", "y"))) <= 72

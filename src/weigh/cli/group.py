@@ -15,8 +15,24 @@ from weigh import errors
 
 
 def say(text: str) -> None:
-    """Print a message on standard error."""
-    click.echo(text, err=True)
+    """Print a message on standard error; in a terminal above the bar, and wrapped at words."""
+    from weigh.progress import write_above_bar
+
+    text = wrap_words(text)
+    if not write_above_bar(text):
+        click.echo(text, err=True)
+
+
+def wrap_words(text: str, stream: Any = None) -> str:
+    """A message with line breaks between words if it goes to a terminal (standard error)."""
+    import textwrap
+
+    if not (stream or sys.stderr).isatty():
+        return text
+    width = terminal_width() - 1
+    shape: Any = dict.fromkeys(("break_long_words", "break_on_hyphens"), False)
+    shape["replace_whitespace"] = False
+    return "\n".join(textwrap.fill(line, width, **shape) for line in text.splitlines())
 
 
 def hint(text: str) -> None:
@@ -99,6 +115,11 @@ OPTIONS = {
 }
 """The options of parameters; parameters without one are given by --set."""
 
+OPTIONS_OF = {
+    "scorecard": {"bins": "--bins, --groups or --read-bins", "monotonic_cst": "--monotone"}
+}
+"""The options of parameters that one command names otherwise."""
+
 
 def tell(error: Exception) -> str:
     """The message of an error, with options in place of parameters.
@@ -118,18 +139,25 @@ def tell(error: Exception) -> str:
 
 def _takes_drop() -> bool:
     """Whether the current command has the option --drop."""
+    typed = _find_command()
+    return typed is not None and any(option.name == "drop" for option in typed.params)
+
+
+def _find_command() -> click.Command | None:
+    """The command that is running."""
     context = click.get_current_context(silent=True)
     if context is None or not isinstance(context.command, click.Group):
-        return False
-    typed = context.command.commands.get(context.invoked_subcommand or "")
-    return typed is not None and any(option.name == "drop" for option in typed.params)
+        return None
+    return context.command.commands.get(context.invoked_subcommand or "")
 
 
 def _name_option(parameter: Any) -> str:
     """A parameter as an option; by --set if its value is by column or it has no option."""
     if parameter.part:
         return f"--{parameter.part}"
-    option: str = OPTIONS.get(parameter.name, parameter.name)
+    typed = _find_command()
+    own = OPTIONS_OF.get(str(typed.name), {}) if typed else {}
+    option: str = (OPTIONS | own).get(parameter.name, parameter.name)
     value = parameter.value
     if value is ...:
         return option
@@ -258,7 +286,7 @@ class CommandGroup(ByTask):
             sys.stderr.close()
             ctx.exit(1)
         except (ValueError, TypeError, OSError, KeyError, ImportError) as error:
-            click.echo(f"error: {tell(error)}", err=True)
+            say(f"error: {tell(error)}")
             ctx.exit(1)
 
 

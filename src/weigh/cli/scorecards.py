@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any
 
 import click
@@ -27,9 +28,10 @@ from weigh.cli.data import (
     read_any,
     read_table,
 )
-from weigh.cli.group import hint, main, say, terminal_width
+from weigh.cli.group import hint, main, say, terminal_width, wrap_words
 from weigh.cli.letters import read_texts, texts_option
 from weigh.cli.training import trace
+from weigh.layout import count_of
 from weigh.progress import show_progress
 
 
@@ -114,13 +116,13 @@ def screen(
         write_file(found.to_frame(), output)
         say(f"Table: {output}")
     if as_json:
-        told = {**found.to_dict(), "kept": [*chosen.kept], "left_out": chosen.left_out}
-        click.echo(json.dumps(told, ensure_ascii=False, allow_nan=False))
+        data_of = {**found.to_dict(), "kept": [*chosen.kept], "left_out": chosen.left_out}
+        click.echo(json.dumps(data_of, ensure_ascii=False, allow_nan=False))
         return
     click.echo(found.to_text(terminal_width()))
-    click.echo(f"\nKept: {', '.join(chosen.kept) or 'none'}")
-    for name, why in chosen.left_out.items():
-        click.echo(f"Left out: {name} ({why})")
+    told = [f"\nKept: {', '.join(chosen.kept) or 'none'}"]
+    told += [f"Left out: {name} ({why})" for name, why in chosen.left_out.items()]
+    click.echo("\n".join(wrap_words(line, sys.stdout) for line in told))
 
 
 @main.command()
@@ -222,7 +224,8 @@ def scorecard(
         advise_leaks(table, target, {sample_weight})
     weigh.save(card, output)
     n_levels = sum(map(len, card.points.values()))
-    say(f"Scorecard of {len(card.points)} features and {n_levels} levels: {output}")
+    features, levels = count_of(len(card.points), "feature"), count_of(n_levels, "level")
+    say(f"Scorecard of {features} and {levels}: {output}")
     say(f"High scores favour {label_text(card.pos_label)}; low scores {label_text(card.adverse)}.")
     hint(f"weigh show {output}")
 
@@ -272,5 +275,5 @@ def _read_trends(pairs: tuple[tuple[str, str], ...], rises: bool) -> dict[str, i
     """The trends by column; signs are reversed unless points favour the second class (`rises`)."""
     for name, trend in name_once(pairs, "--monotone").items():
         if trend not in TRENDS:
-            raise click.UsageError(f"--monotone {name} {trend}: give up, down or free")
+            raise click.UsageError(f"--monotone {name} takes up, down or free, but got {trend!r}")
     return {name: TRENDS[trend] if rises else -TRENDS[trend] for name, trend in pairs}
