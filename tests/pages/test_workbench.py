@@ -173,6 +173,22 @@ def test_another_cut_off_and_other_groups_measure_the_same_model_anew(model, tmp
     assert session.look(0.7, "").state()["effects"]["now"]["groups"] == []
 
 
+def test_the_cut_off_of_a_card_is_shown_and_chosen_as_the_lowest_score_above_it(model, tmp_path):
+    rows = draw(seed=1)
+    card = weigh.Scorecard(fit(weigh.EvidenceNB(bins=BINS)), base_score=600, base_odds=50)
+    scores = card.score(rows[["age", "town", "noise"]])
+    session = sit(card, tmp_path / "card.json", rows)
+    assert session.now["above"] == (scores >= session.state()["lowest_score"]).mean()
+    for score in (*np.unique(scores), 0, 10_000):
+        state = session.turn(float(score), "").state()
+        assert state["effects"]["now"]["above"] == (scores >= score).mean()
+        assert state["lowest_score"] == score or score in (0, 10_000)
+    with pytest.raises(ValueError, match="cut-off"):
+        session.turn(np.inf, "")
+    plain = sit(model, tmp_path / "model.json", rows).turn(0.7, "").state()
+    assert (plain["cut_off"], plain["lowest_score"]) == (0.7, None)
+
+
 def test_rows_of_the_adverse_class_are_declined(model, tmp_path):
     first, second = model.classes_.tolist()
     sides = {

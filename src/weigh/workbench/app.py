@@ -54,7 +54,7 @@ class _Page:
             "accept": lambda asked: session.accept(**asked),
             "undo": lambda asked: session.undo(**asked),
             "redo": lambda asked: session.redo(**asked),
-            "look": lambda asked: session.look(float(asked["cut_off"]), str(asked["by"])).state(),
+            "look": lambda asked: session.turn(float(asked["cut_off"]), str(asked["by"])).state(),
             "save": lambda asked: session.save(),
         }
 

@@ -100,7 +100,7 @@
     byId("undo").disabled = !state.undo;
     byId("redo").disabled = !state.redo;
     byId("save").disabled = !state.unsaved;
-    byId("cut-off").value = state.cut_off;
+    byId("cut-off").value = state.lowest_score ?? state.cut_off;
     byId("by").value = state.by;
     const most = Math.max(...state.tables.map((t) => t.importance), 1e-9);
     byId("tables").replaceChildren(...state.tables.map((t) => listed(t, most)));
@@ -455,6 +455,11 @@
     byId("share-head").textContent = "Approval rate";
     const side = about.approves === "below" ? "at most" : "above";
     byId("cut-off-name").textContent = `Approve if the probability of ${about.positive} is ${side}`;
+  }
+  if (about.card) {
+    Object.assign(byId("cut-off"), { min: "", max: "", step: 1 });
+    const verb = about.approves ? "Approve" : "Count";
+    byId("cut-off-name").textContent = `${verb} if the score is ${about.approves === "below" ? "below" : "at least"}`;
   }
   if (about.points) {
     byId("weight-head").textContent = "Points";

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -25,6 +26,9 @@ from weigh.writing import write_text
 
 DRAFT, LOG = ".draft", ".changes.csv"
 """What is added to the name of the output: changes that were not saved, and the record of all."""
+
+FARTHEST = 30.0
+"""Largest log odds of a cut-off that is given as a score."""
 
 
 class Session:
@@ -100,6 +104,22 @@ class Session:
             return units.scale
         return 1 / point if point else None
 
+    @property
+    def lowest_score(self) -> int | None:
+        """The cut-off as the lowest score above it; None if the model is no scorecard."""
+        units, p = self.editor.evidence.units, self._judge.cut_off
+        if not units.are_points:
+            return None
+        return math.floor(units.start + units.scale * math.log(p / (1 - p))) + 1
+
+    def turn(self, shown: float, by: str) -> Self:
+        """Choose the cut-off as it is shown, of a scorecard the lowest score above it."""
+        units = self.editor.evidence.units
+        if not units.are_points or not math.isfinite(shown):
+            return self.look(shown, by)
+        half = (round(shown) - 0.5 - units.start) / units.scale  # between two scores
+        return self.look(1 / (1 + math.exp(-min(max(half, -FARTHEST), FARTHEST))), by)
+
     def look(self, cut_off: float, by: str) -> Self:
         """Choose the cut-off and the column of groups."""
         if not 0 < cut_off < 1:
@@ -124,6 +144,7 @@ class Session:
             "redo": self.editor.can_redo,
             "unsaved": len(edits) != self._saved,
             "cut_off": self._judge.cut_off,
+            "lowest_score": self.lowest_score,
             "by": self._judge.by,
         }
 
