@@ -311,7 +311,7 @@ def test_a_case_is_approved_from_the_cut_off_score_on(pos_label, browser, tmp_pa
         browser.open(tmp_path / "page.html", "#colour=red")
         assert shown(browser, "decision") == f"{told} the cut-off of {cut_off}."
         assert (shown(browser, "of-what"), shown(browser, "probability")) == ("Score", str(score))
-        assert shown(browser, "interval").startswith(f"Probability of {pos_label} 0.")
+        assert shown(browser, "interval").startswith(f"Probability of {pos_label}: 0.")
 
 
 def test_a_class_that_the_model_has_not_is_refused(tmp_path):

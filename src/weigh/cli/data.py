@@ -367,7 +367,11 @@ def read_cut_off(model: Any, given: float | None, pos_label: Any = None) -> floa
     of = model.adverse if pos_label is None else pos_label
     share = float(model.probability(given - 0.5))
     share = share if of == model.pos_label else 1 - share
-    say(f"note: the score {given:g} is a probability of {label_text(of)} of {share:.4g}")
+    side = "above" if of == model.adverse else "below"
+    say(
+        f"note: the score {given:g} is a probability of {label_text(of)} of {share:.4g}; rows with "
+        f"lower scores are {side} it"
+    )
     return share
 
 

@@ -74,7 +74,7 @@ class SwapCell:
         """Text with the number of rows, and the share of the positive class."""
         if not self.rate.is_known():
             return "no rows"
-        return f"{count_of(self.weight, 'row')} ({_percent(self.rate.value)} {name})"
+        return f"{count_of(self.weight, 'row')} ({_percent(self.rate.value)} of them {name})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -125,8 +125,8 @@ class Challenge(Paired):
         name = label(self.pos_label)
         found = (
             self.verdict,
-            f"At the cut-off of probability {self.cut_off:g}, the new model alone puts "
-            f"{entered.tell(name)} above it, and the old model alone {left.tell(name)}.",
+            f"At a probability of {name} above {self.cut_off:g}, the new model alone flags "
+            f"{entered.tell(name)}, and the old model alone {left.tell(name)}.",
         )
         return (*found, *self.warnings)
 
@@ -139,14 +139,16 @@ class Challenge(Paired):
             ("Mean prediction", *(number(s.mean_prediction) for s in sides), ""),
             ("Calibration in the large", *(bounded(s.in_the_large, 2) for s in sides), ""),
             ("Calibration slope", *(bounded(s.slope, 2) for s in sides), ""),
-            ("Share above the cut-off", *(_percent(s.above) for s in sides), ""),
+            ("Share flagged", *(_percent(s.above) for s in sides), ""),
         )
         name = label(self.pos_label)
         cells = tuple((c.name, f"{c.weight:,.6g}", c.rate.spelled(_percent)) for c in self.swaps)
         swaps = Grid(
-            ("", "Rows", f"Observed {name}"), cells, f"Above the cut-off {self.cut_off:g} of {name}"
+            ("", "Rows", f"Observed {name}"),
+            cells,
+            f"Flagged: a probability of {name} above {self.cut_off:g}",
         )
-        about = f"{count_of(self.n_rows, 'row')}, {_percent(self.base_rate)} {name}"
+        about = f"{count_of(self.n_rows, 'row')}, {_percent(self.base_rate)} of them {name}"
         return self._lay_out(about, rows, swaps)
 
 

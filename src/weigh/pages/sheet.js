@@ -79,7 +79,7 @@ function sheetView(model) {
     reach.setAttribute("x", 100 * low);
     reach.setAttribute("width", 100 * (high - low));
     const interval = `${percent(model.coverage)} interval ${chance(low)} to ${chance(high)}`;
-    byId("interval").textContent = points ? `${asked} ${told}` : sheet.interval ? interval : "";
+    byId("interval").textContent = points ? `${asked}: ${told}` : sheet.interval ? interval : "";
     byId("bar-name").textContent = `${told} out of 1`;
     if (!two) showClasses(sheet);
   }

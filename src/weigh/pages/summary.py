@@ -30,7 +30,7 @@ def lead(subject: Subject, found: Evaluation) -> list[str]:
     """What the model predicts, its training rows and its hold-out rows."""
     evidence = subject.evidence
     counted = zip(subject.classes, evidence.class_counts, evidence.base_rate, strict=True)
-    shares = ", ".join(f"{name} {count:,.6g} ({rate:.1%})" for name, count, rate in counted)
+    shares = ", ".join(f"{count:,.6g} of {name} ({rate:.1%})" for name, count, rate in counted)
     n_levels = sum(len(table.levels) for table in evidence)
     return [
         _predicts(subject, found.pos_label),
