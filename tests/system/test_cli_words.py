@@ -758,11 +758,12 @@ def test_text_in_a_numeric_column_is_told_with_its_line_in_the_file(tmp_path, en
     assert f"row 2 (line 6 of {odd})" in told
 
 
-@pytest.mark.parametrize("ending", ["csv", "csv.gz"])
-def test_a_missing_label_is_told_with_its_line_in_the_file(tmp_path, ending):
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "CSV.GZ"])
+@pytest.mark.parametrize("note", ["lines", 150_000 * "x"])
+def test_a_missing_label_is_told_with_its_line_in_the_file(tmp_path, ending, note):
     path = tmp_path / f"people.{ending}"
-    with (gzip.open if ending.endswith("gz") else open)(path, "wt") as file:
-        file.write('note,age,y\n\n"two\nlines",1,a\n,2,\n,3,b\n')
+    with (gzip.open if ending.lower().endswith("gz") else open)(path, "wt") as file:
+        file.write(f'note,age,y\n\n"two\n{note}",1,a\n,2,\n,3,b\n')
     told = fails("fit", path, "--target", "y", "-o", tmp_path / "m.json")
     assert f"first in row 1 (line 5 of {path})" in told
 

@@ -273,9 +273,10 @@ def name_line(text: str) -> str:
     files = context.meta.get(FILES, []) if context else []
     if not found or len({*files}) != 1 or not os.path.isfile(path := files[0]):
         return text
-    if not path.lower().removesuffix(".gz").endswith((".csv", ".tsv", ".tab", ".txt")):
+    name = path.lower()
+    if not name.removesuffix(".gz").endswith((".csv", ".tsv", ".tab", ".txt")):
         return text
-    with (gzip.open if path.endswith(".gz") else open)(path, "rb") as file:
+    with (gzip.open if name.endswith(".gz") else open)(path, "rb") as file:
         line = find_line(file.read(), TextDialect(**dialect_of_command()), int(found[1]))
     return text.replace(found[0], f"row {found[1]} (line {line} of {path}")
 

@@ -11,6 +11,7 @@ import csv as python_csv
 import io
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -117,6 +118,21 @@ def _parse(data: bytes, mark: str, dialect: TextDialect, types: dict[str, Any]) 
         raise ValueError(_find_ragged(data, mark) or str(error)) from None
 
 
+LONGEST = 2**31 - 1
+"""Most characters of a field: the largest limit that the csv module takes on every system."""
+
+
+@contextmanager
+def _any_length() -> Iterator[None]:
+    """Let the csv module read fields of more than 131,072 characters, as pyarrow does."""
+    before = python_csv.field_size_limit(LONGEST)
+    try:
+        yield
+    finally:
+        python_csv.field_size_limit(before)
+
+
+@_any_length()
 def _read_names(data: bytes, mark: str) -> list[str]:
     rows = python_csv.reader(_open(data[: 1 << 20]), delimiter=mark)
     return next((row for row in rows if row), [])  # blank lines may come first
@@ -172,6 +188,7 @@ def to_utf8(data: bytes, encoding: str | None) -> bytes:
     return text.encode("utf-8")
 
 
+@_any_length()
 def find_delimiter(data: bytes) -> str:
     """Detect the separator: the one that occurs equally often in all of the first lines."""
     lines = [line for line in data[: 1 << 16].decode("utf-8", "ignore").splitlines() if line]
@@ -187,6 +204,7 @@ def find_delimiter(data: bytes) -> str:
     return max(best, key=lambda mark: (best[mark][0], -DELIMITERS.index(mark)), default=",")
 
 
+@_any_length()
 def find_line(data: bytes, dialect: TextDialect, row: int) -> int:
     r"""The line, from 1, on which a row of a text file begins; the row below the header is row 0.
 
@@ -207,6 +225,7 @@ def _rows(lines: Sequence[str], mark: str) -> Iterator[list[str]]:
     yield from (next(python_csv.reader([line], delimiter=mark), []) for line in lines)
 
 
+@_any_length()
 def check_quotes(data: bytes, mark: str) -> None:
     """Raise an error for a quote that swallows rows: never closed, or around complete rows.
 
@@ -242,6 +261,7 @@ def _has_odd_line(data: bytes) -> bool:
     return bool((counts[:-1] % 2).any() or last % 2)
 
 
+@_any_length()
 def _find_ragged(data: bytes, mark: str) -> str | None:
     """Error text for the first line whose number of fields differs from the header's, or None."""
     rows = python_csv.reader(_open(data), delimiter=mark)
