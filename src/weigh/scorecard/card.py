@@ -46,8 +46,8 @@ class Scorecard(CardModel, Shown):
     Parameters
     ----------
     model : classifier or Evidence
-        A model of two classes with tables. It must have no attenuation, and its recalibration, if
-        any, must be a straight line.
+        A model of two classes with tables, not a `PerplexedNB`. A recalibration must be a straight
+        line. What `EducatedNB` has for incomplete rows, their factor and margins, is left out.
     points_to_double : float, default=20
         The points that double the odds.
     base_score : float, default=600
@@ -55,8 +55,9 @@ class Scorecard(CardModel, Shown):
     base_odds : float, default=50
         The odds of the class that high scores favour at `base_score`.
     pos_label : label, optional
-        The good class, which high scores favour: by default the model's `classes_[1]`. Log odds,
-        sheets, evaluations, reports, calculators, drift and exports of the card are about it.
+        The good class, which high scores favour: by default the model's `classes_[1]`. Points, log
+        odds, sheets, calculators, drift and exports of the card are about it. Evaluations,
+        comparisons and the measures of reports are about the other, bad class.
     texts : dict, optional
         Texts of the reason codes, by feature. Default: its name.
     level_texts : dict, optional
