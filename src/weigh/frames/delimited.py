@@ -208,7 +208,7 @@ def find_delimiter(data: bytes) -> str:
 def find_line(data: bytes, dialect: TextDialect, row: int) -> int:
     r"""The line, from 1, on which a row of a text file begins; the row below the header is row 0.
 
-    >>> find_line(b'a,b\n1,"two\nlines"\n\n2,x\n', Dialect(), 1)
+    >>> find_line(b'a,b\n1,"two\nlines"\n\n2,x\n', TextDialect(), 1)
     5
     """
     data = to_utf8(data, dialect.encoding)
