@@ -20,6 +20,7 @@ from sklearn.datasets import load_iris
 
 import weigh
 from weigh import NOT_KNOWN, EducatedNB
+from weigh.educated import kernels
 from weigh.educated.attenuation import WIDE
 from weigh.educated.blanks import LOOSE, Masks, base_totals, zero_not_known
 from weigh.engine import Block, CodedRows
@@ -689,3 +690,31 @@ def test_many_tables_have_the_weights_of_not_known_that_loops_give(monkeypatch):
     products = EducatedNB(pairs=0, bins=4).fit(X, y).evidence_
     for one, other in zip(loops, products, strict=True):
         np.testing.assert_allclose(one.by_class, other.by_class, atol=1e-9)
+
+
+@pytest.mark.parametrize("n_totals", [1, 3])
+@pytest.mark.parametrize("n_tables", [1, 9, 20])
+def test_rows_with_blanks_are_added_up_as_a_literal_loop_does_to_the_bit(n_tables, n_totals):
+    rng = np.random.default_rng(n_tables)
+    n_rows, none = 150, 5 * np.arange(n_tables)
+    places = (none[:, None] + rng.integers(0, 5, (n_tables, n_rows))).astype(np.uint16)
+    weights, u = rng.normal(size=(5 * n_tables, n_totals)), rng.normal(size=(n_tables, n_totals))
+    blank = rng.random((n_tables, n_rows)) < rng.random(n_rows)
+    known, totals = blank.copy(), rng.normal(size=(n_rows, n_totals))
+    wanted = totals.copy()
+    kernels.add_known(places, weights, none, u, known, totals)
+    np.testing.assert_array_equal(known, blank | (places == none[:, None]))
+    slope, curvature = rng.normal(size=(2, n_rows, n_totals))
+    slopes, bends = np.zeros_like(u), np.zeros((n_totals, n_tables, n_tables))
+    sums, halves = np.zeros_like(slopes), np.zeros_like(bends)
+    kernels.sum_blanks(known, slope, curvature, slopes, bends)
+    for i in range(n_rows):
+        for j in range(n_tables):
+            wanted[i] += u[j] if known[j, i] else weights[places[j, i]]
+        at = np.flatnonzero(known[:, i])
+        sums[at] += slope[i]
+        for k in range(n_totals):
+            halves[k][np.ix_(at, at)] += curvature[i, k]
+    np.testing.assert_array_equal(totals, wanted)
+    np.testing.assert_array_equal(slopes, sums)
+    np.testing.assert_array_equal(bends, halves)

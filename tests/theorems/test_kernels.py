@@ -150,6 +150,18 @@ def test_digitize_counts_the_cuts_below_unless_special_or_missing(values, cuts, 
     assert out.tolist() == [literal(value) for value in values]
 
 
+@pytest.mark.parametrize("n_cuts", [0, 1, 2, 3, 7, 8, 64, 65, 127, 1000])
+def test_digitize_searches_many_numbers_at_once_as_numpy_searches_each(n_cuts):
+    rng = np.random.default_rng(n_cuts)
+    cuts = np.sort(rng.normal(size=n_cuts))
+    values = np.concatenate([rng.normal(size=300), cuts, [np.inf, -np.inf]])
+    out = np.empty(len(values), dtype=np.uint16)
+    kernels.digitize(values, cuts, np.array([np.inf]), 9999, out)
+    assert out[-2] == n_cuts + 1
+    out[-2] = n_cuts
+    np.testing.assert_array_equal(out, np.searchsorted(cuts, values))
+
+
 one_weight_or_many = st.sampled_from(["one", "many"])
 
 

@@ -236,41 +236,52 @@ def mark_rows(codes: Any, salt: Any, marks: Any) -> None:
 @compiled
 def draw_blanks(marks: Any, salts: Any, part: int, n_parts: int, out: Any) -> None:
     """Blank columns of each row at random; its rate is drawn from one of `n_parts` parts of 0-1."""
-    unit = 2.0**-53
-    for i in range(marks.shape[0]):
-        own = mix(marks[i] ^ mix(np.uint64(part)))
-        rate = (part + unit * (own >> np.uint64(11))) / n_parts
-        for j in range(salts.shape[0]):
-            out[j, i] = unit * (mix(own ^ salts[j]) >> np.uint64(11)) < rate
+    n_rows, unit = marks.shape[0], 2.0**-53
+    own, rate = np.empty(n_rows, np.uint64), np.empty(n_rows)
+    for i in range(n_rows):
+        own[i] = mix(marks[i] ^ mix(np.uint64(part)))
+        rate[i] = (part + unit * (own[i] >> np.uint64(11))) / n_parts
+    for j in range(salts.shape[0]):
+        for i in range(n_rows):
+            out[j, i] = unit * (mix(own[i] ^ salts[j]) >> np.uint64(11)) < rate[i]
 
 
 @compiled
 def add_known(places: Any, weights: Any, none: Any, u: Any, blank: Any, out: Any) -> None:
     """Add up each row's weights, with u in place of those blanked; no level is marked as blank."""
+    n_totals = weights.shape[1]
     for j in range(places.shape[0]):
+        line, own, instead = places[j], blank[j], u[j]
         for i in range(out.shape[0]):
-            if places[j, i] == none[j]:
-                blank[j, i] = True
-            for k in range(weights.shape[1]):
-                out[i, k] += u[j, k] if blank[j, i] else weights[places[j, i], k]
+            own[i] |= line[i] == none[j]
+        for k in range(n_totals):
+            for i in range(out.shape[0]):  # both are read, as blanks cannot be guessed
+                known = weights[np.uint64(line[i]), k]
+                out[i, k] += instead[k] if own[i] else known
 
 
 @compiled
 def sum_blanks(blank: Any, slope: Any, curvature: Any, slopes: Any, bends: Any) -> None:
-    """Add each row's slopes to its blanked tables, and its curvatures to each two of them."""
+    """Add each row's slopes to its blanked tables, and its curvatures to each two of them.
+
+    To tables that are not blanked it adds zero, so that a row adds to whole lines.
+    """
     n_tables, n_totals = slopes.shape
-    at = np.empty(n_tables, np.int64)
+    at, own = np.empty(n_tables, np.uint64), np.empty(n_tables)
     for i in range(slope.shape[0]):
         n = 0
         for j in range(n_tables):
-            if blank[j, i]:
-                at[n] = j
-                n += 1
+            at[n] = j
+            n += blank[j, i]
         for k in range(n_totals):
+            s, c = slope[i, k], curvature[i, k]
+            for j in range(n_tables):
+                own[j] = c if blank[j, i] else 0.0
             for a in range(n):
-                slopes[at[a], k] += slope[i, k]
-                for b in range(n):
-                    bends[k, at[a], at[b]] += curvature[i, k]
+                slopes[at[a], k] += s
+                line = bends[k, at[a]]
+                for b in range(n_tables):
+                    line[b] += own[b]
 
 
 STRIP = 64
