@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -154,41 +155,44 @@ EvidenceNB(categorical_features='all').fit(X, X[:, 0]).predict_proba(X)"""
 
 
 def bench_start() -> None:
-    """Processor time of programs from their start to their end."""
+    """Processor time of programs from their start to their end, with bytecode from a cache."""
     with tempfile.TemporaryDirectory() as folder:
+        home = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": f"{folder}/bytecode"}
         code = f"""import weigh, pyarrow.csv as csv; table = weigh.datasets.titanic()
 csv.write_csv(table, {folder + "/people.csv"!r})
 weigh.save(weigh.EvidenceNB().fit(table, "Survived"), {folder + "/model.json"!r})"""
-        subprocess.run([sys.executable, "-c", code], check=True)
+        subprocess.run([sys.executable, "-c", code], check=True, env=os.environ | home)
         files = [f"{folder}/model.json", f"{folder}/people.csv"]
-        report("`import weigh`, with Python's own start", None, _program("-c", "import weigh"))
-        score = _program("-m", "weigh", "score", *files, "-o", f"{folder}/scored.csv")
+        report(
+            "`import weigh`, with Python's own start", None, _program("-c", "import weigh", **home)
+        )
+        score = _program("-m", "weigh", "score", *files, "-o", f"{folder}/scored.csv", **home)
         report("`weigh score` of 2,201 rows", None, score)
         reasons = ("--reasons", "3", "-o", f"{folder}/reasons.csv")
-        report(
-            "`weigh explain --reasons 3` of 2,201 rows",
-            None,
-            _program("-m", "weigh", "explain", *files, *reasons),
-        )
-        cache = {"NUMBA_CACHE_DIR": folder}
-        cold = _program("-c", FIRST, runs=1, warm=False, **cache)
+        explain = _program("-m", "weigh", "explain", *files, *reasons, **home)
+        report("`weigh explain --reasons 3` of 2,201 rows", None, explain)
+        home["NUMBA_CACHE_DIR"] = folder
+        cold = _program("-c", FIRST, runs=1, warm=False, **home)
         report("a program that fits, kernels compiled anew", None, cold)
-        report("a program that fits, kernels from the cache", None, _program("-c", FIRST, **cache))
+        report("a program that fits, kernels from the cache", None, _program("-c", FIRST, **home))
 
 
 def _program(*arguments: str, runs: int = 3, warm: bool = True, **environment: str) -> Cost:
     """Least cost of a Python program, of which the clock is that of the whole process."""
     command, costs = [sys.executable, *arguments], []
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     for run in range(runs + warm):
-        wall, before = time.perf_counter(), os.times()
-        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        wall, before = time.perf_counter(), _used_by_programs()
         subprocess.run(command, check=True, env=os.environ | environment, **quiet)
-        after = os.times()
-        used = after.children_user + after.children_system
-        used -= before.children_user + before.children_system
         if run or not warm:
-            costs.append(Cost(time.perf_counter() - wall, used))
+            costs.append(Cost(time.perf_counter() - wall, _used_by_programs() - before))
     return Cost(min(cost.wall for cost in costs), min(cost.processor for cost in costs))
+
+
+def _used_by_programs() -> float:
+    """Processor seconds of all programs that were started here and have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 TABLES: dict[str, Callable[[], dict[str, Any] | None]] = {
