@@ -192,7 +192,8 @@ def _root(make: Callable[[], Floats]) -> Floats:
     """The lower Cholesky factor of a matrix, which is made again for each ridge that is tried."""
     for ridge in RIDGES:
         firm = make()
-        firm[np.diag_indices_from(firm)] *= 1 + ridge
+        if ridge:
+            firm[np.diag_indices_from(firm)] *= 1 + ridge
         root, failed = dpotrf(firm, lower=True, clean=True, overwrite_a=True)
         if not failed:
             return np.asarray(root)

@@ -88,7 +88,7 @@ def fit_task(task: Task) -> Fit:
 def _take_scales(task: Task, problem: Problem) -> ScaleSearch:
     """Find the weights at the known scales of the features."""
     assert task.scales is not None
-    places = [_feature_at(task, block.places[0]) for block in problem.prior.blocks]
+    places = _features_at(task, problem.prior)
     scales = task.scales[places]
     scales[np.isnan(scales)] = FIRST  # the feature had no information so far
     return ScaleSearch(find_weights(begin(problem, scales), PRECISE), ())
@@ -131,14 +131,14 @@ def _orders(task: Task, design: Design) -> list[Order]:
 def _by_feature(task: Task, prior: Prior, scales: Floats) -> Floats:
     """The scale of each feature's first block; NaN for a feature without information."""
     found: Floats = np.full(len(task.counts), np.nan)
-    for block, scale in zip(prior.blocks, scales, strict=True):
-        j = _feature_at(task, block.places[0])
+    for j, scale in zip(_features_at(task, prior), scales, strict=True):
         if np.isnan(found[j]):
             found[j] = scale
     return found
 
 
-def _feature_at(task: Task, place: int) -> int:
-    """The feature that a weight belongs to."""
+def _features_at(task: Task, prior: Prior) -> list[int]:
+    """The feature that the weights of each block belong to."""
     starts = np.cumsum([1, *(len(c.counts) for c in task.counts)])
-    return int(np.searchsorted(starts, place, "right")) - 1
+    firsts = [block.places[0] for block in prior.blocks]
+    return (np.searchsorted(starts, firsts, "right") - 1).tolist()  # type: ignore[no-any-return]

@@ -11,6 +11,7 @@ mean of its weights over the rows is held at zero; the intercept takes the mean.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -108,21 +109,19 @@ class Prior:
 
     def add_to(self, hessian: Floats, scales: Floats, places: Integers) -> None:
         """Add the Hessian of the penalty to the Hessian of the weights at `places`."""
-        local = np.full(max(places[-1], self._last) + 1, -1)
-        local[places] = np.arange(len(places))
         for b in self.numbers(places):
-            block, at = self.blocks[b], local[self.blocks[b].places]
-            if at[0] < 0:
+            block, at = self.blocks[b], _within(places, self.blocks[b].places)
+            if at is None:
                 continue
             if block.matrix is None:
-                hessian[at, at] += scales[b]
+                own = np.arange(at.start, at.stop)
+                hessian[own, own] += scales[b]
             else:
-                hessian[np.ix_(at, at)] += scales[b] * block.matrix
+                hessian[at, at] += scales[b] * block.matrix
         for centre in self.held(places):
-            at = local[centre.places]
-            if at[0] >= 0:
-                outer = np.outer(centre.shares, centre.shares)
-                hessian[np.ix_(at, at)] += centre.strength * outer
+            at = _within(places, centre.places)
+            if at is not None:
+                hessian[at, at] += centre.strength * np.outer(centre.shares, centre.shares)
 
     def is_diagonal(self, places: Integers) -> bool:
         """Whether the prior makes the weights of a feature independent of each other."""
@@ -131,24 +130,35 @@ class Prior:
 
     def numbers(self, places: Integers) -> range:
         """The numbers of the blocks that begin between the first and the last of some places."""
-        return range(*np.searchsorted(self._firsts[0], [places[0], places[-1] + 1]).tolist())
+        return range(*_between(self._firsts[0], places))
 
     def held(self, places: Integers) -> tuple[Centre, ...]:
         """The centres that begin between the first and the last of some places."""
-        ends = np.searchsorted(self._firsts[1], [places[0], places[-1] + 1])
-        return self.centres[slice(*ends)]
+        return self.centres[slice(*_between(self._firsts[1], places))]
 
     @cached_property
-    def _firsts(self) -> tuple[Integers, Integers]:
+    def _firsts(self) -> tuple[list[int], list[int]]:
         """The first places of the blocks and of the centres, in order."""
-        starts = ([int(own.places[0]) for own in both] for both in (self.blocks, self.centres))
-        blocks, centres = map(np.array, starts)
+        blocks, centres = (
+            [int(own.places[0]) for own in both] for both in (self.blocks, self.centres)
+        )
         return blocks, centres
 
     @cached_property
     def _last(self) -> int:
         places = [b.places for b in self.blocks] + [c.places for c in self.centres]
         return max((int(at[-1]) for at in places), default=0)
+
+
+def _between(firsts: list[int], places: Integers) -> tuple[int, int]:
+    """The range of those that lie between the first and the last of some places."""
+    return bisect_left(firsts, places[0]), bisect_left(firsts, places[-1] + 1)
+
+
+def _within(places: Integers, own: Integers) -> slice | None:
+    """Where adjacent places are among others, of which all are or none; None for none."""
+    at = int(np.searchsorted(places, own[0]))
+    return slice(at, at + len(own)) if at < len(places) and places[at] == own[0] else None
 
 
 def prior_of(
