@@ -17,7 +17,7 @@ from weigh.educated.attenuation import attenuate_incomplete
 from weigh.educated.blanks import zero_not_known
 from weigh.educated.design import Target
 from weigh.educated.fit import Fit, fit_task
-from weigh.educated.tables import evidence_of
+from weigh.educated.tables import replace_tables
 from weigh.educated.task import NO_PAIRS, PairRequest, Task
 from weigh.errors import warn_caller
 from weigh.evidence import Evidence, weigh_tally
@@ -164,7 +164,7 @@ class EducatedNB(EducatedParameters, EvidenceClassifier):
             fits = self._fit_each(task) if each else [self._fit_jointly(task)]
             counts = tally.tables if each else fits[0].counts
             naive = weigh_tally(tally, self.smoothing)
-            evidence = evidence_of(naive, counts, fits, self._fine(sample.table))
+            evidence = replace_tables(naive, counts, fits, self._fine(sample.table))
             evidence, passes = zero_not_known(evidence, rows, features)
             if evidence.link == "logistic":
                 evidence, more = attenuate_incomplete(evidence, rows, features)

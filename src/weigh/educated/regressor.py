@@ -33,7 +33,7 @@ from weigh.educated.numbers import (
     in_unit,
     merging_limit,
 )
-from weigh.educated.tables import evidence_of
+from weigh.educated.tables import replace_tables
 from weigh.educated.task import Task
 from weigh.engine import Block
 from weigh.errors import Parameter, ParameterError
@@ -230,7 +230,7 @@ class EducatedRegressor(EducatedParameters, RegressorMixin, NumberEstimator):
             form=target.family.link,
         )
         fine, limit = self._fine(sample.table), merging_limit(target, fit.search.noise)
-        return evidence_of(bare, fit.counts, [fit], fine, limit)
+        return replace_tables(bare, fit.counts, [fit], fine, limit)
 
     def _state(self, fit: Fit, unit: Unit, n_passes: int) -> None:
         """Store dispersion, loss, scales and gains of a fit, in the unit of the target."""

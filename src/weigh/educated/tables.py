@@ -155,7 +155,7 @@ MOST_WEIGHTS = 1024
 DIGITS = 6
 
 
-def evidence_of(
+def replace_tables(
     naive: Evidence,
     counts: Sequence[Counts],
     fits: Sequence[Fit],

@@ -31,12 +31,11 @@ from weigh.educated.summary import (
     split_pairs,
     summarise_rows,
 )
-from weigh.educated.tables import evidence_of
+from weigh.educated.tables import replace_tables
 from weigh.educated.task import Task
 from weigh.engine import Coded, CodedRows
 from weigh.errors import Parameter, ParameterError
-from weigh.evidence import Evidence, weigh_tally
-from weigh.evidence import evidence_of as tables_of
+from weigh.evidence import Evidence, evidence_of, weigh_tally
 from weigh.frames import FarTable, Sample
 from weigh.parameters import read_caps, read_orders, read_settings
 from weigh.tally import Tally
@@ -151,7 +150,7 @@ def _fit(
     )
     with engine.one_blas_thread():
         fit = fit_and_warn(task)
-        evidence = evidence_of(weigh_tally(tally, model.smoothing), tally.tables, [fit], ())
+        evidence = replace_tables(weigh_tally(tally, model.smoothing), tally.tables, [fit], ())
         evidence, passes = zero_not_known(evidence, Beside(rows, known.blanks), coded)  # type: ignore[arg-type]
     evidence = keep_incomplete(evidence, [one.evidence_ for one in models])
     rate = moved_rate(old)
@@ -292,7 +291,7 @@ def cut_points(model: Any) -> dict[str, Any]:
     >>> cuts = weigh.cut_points(north)
     >>> south = weigh.EducatedNB(bins=cuts, pairs=0)
     """
-    features = levels_of(tables_of(model, numbers=True))
+    features = levels_of(evidence_of(model, numbers=True))
     parts = [part for f in features if not isinstance(f, Cross) for part in f.parts]
     return {part.name: _cuts_of(part) for part in parts if part.cuts is not None}
 

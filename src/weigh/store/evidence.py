@@ -101,39 +101,22 @@ def evidence_to_dict(evidence: Evidence) -> dict[str, Any]:
 def evidence_from_dict(data: Mapping[str, Any]) -> Evidence:
     """The evidence that `evidence_to_dict` described."""
     classes = read_target(data) if data["link"] in NUMBERS else read_classes(data)
-    n = len(classes)
-    check(data["event_model"] in ("levels", "counts"), "event_model must be levels or counts")
-    links = {1: NUMBERS, 2: ("logistic",)}.get(n, ("softmax", "ovr"))
-    check(data["link"] in links, "link does not fit the classes")
-    check(isinstance(data["caveat"], str), "caveat must be text")
-    tokens = data["event_model"] == "counts"
-    features = read_features(data, in_order=tokens)
-    one = [feature.name for feature in features] == [TOKEN]
-    check(one or not tokens, "counts have one feature, the token")
-    columns = read_columns(data, () if tokens else features)
-    rate = numbers(data, "assumed_rate", (n,), low=1e-300)
-    check(bool(np.isclose(rate.sum(), 1.0)), "assumed_rate must hold shares that add up to 1")
-    counts = numbers(data, "class_counts", (n,), low=0)
-    check(counts.sum() > 0, "class_counts must not all be zero")
+    _check_forms(data, n := len(classes))
+    features = _read_features(data)
     pairs = zip(data["features"], features, strict=True)
-    tables = tuple(_table_from_dict(table, feature, n) for table, feature in pairs)
     edits = _edits_from_dict(data)
-    rule = _rule_from_dict(data["attenuation"], data) if "attenuation" in data else None
-    _check_margins(tables, rule)
-    if n > 1 and not tokens:
-        _check_counts(tables, counts, edits)
     found = Evidence(
         classes=classes,
-        class_counts=counts,
+        class_counts=_read_class_counts(data, n),
         prior=squeeze(numbers(data, "prior", (1 if n == 2 else n,))),
-        tables=tables,
-        assumed_rate=rate,
+        tables=tuple(_table_from_dict(table, feature, n) for table, feature in pairs),
+        assumed_rate=_read_rate(data, n),
         prior_variances=variances(data, "prior_variances", (n,)),
         event_model=data["event_model"],
         form="softmax" if data["link"] == "logistic" else data["link"],
         caveat=data["caveat"],
-        columns=columns,
-        attenuation=rule,
+        columns=read_columns(data, () if _has_tokens(data) else features),
+        attenuation=_rule_from_dict(data["attenuation"], data) if "attenuation" in data else None,
         recalibration=_recalibration(data),
         covariance=_covariance_from_dict(data, features) if "covariance" in data else None,
         scales_estimated=data.get("scales_estimated") is True,
@@ -141,7 +124,45 @@ def evidence_from_dict(data: Mapping[str, Any]) -> Evidence:
         offset=_column_given(data, "offset"),
         edits=edits,
     )
+    _check_margins(found.tables, found.attenuation)
+    if n > 1 and not _has_tokens(data):
+        _check_counts(found.tables, found.class_counts, edits)
     return name_as_recorded(found)
+
+
+def _check_forms(data: Mapping[str, Any], n_classes: int) -> None:
+    """Refuse an event model, a link or a caveat that no model has."""
+    check(data["event_model"] in ("levels", "counts"), "event_model must be levels or counts")
+    links = {1: NUMBERS, 2: ("logistic",)}.get(n_classes, ("softmax", "ovr"))
+    check(data["link"] in links, "link does not fit the classes")
+    check(isinstance(data["caveat"], str), "caveat must be text")
+
+
+def _has_tokens(data: Mapping[str, Any]) -> bool:
+    """Whether the rows are documents, of which tokens are counted."""
+    return bool(data["event_model"] == "counts")
+
+
+def _read_features(data: Mapping[str, Any]) -> tuple[Feature | Cross, ...]:
+    """The features; documents have one, the token."""
+    features = read_features(data, in_order=_has_tokens(data))
+    one = [feature.name for feature in features] == [TOKEN]
+    check(one or not _has_tokens(data), "counts have one feature, the token")
+    return features
+
+
+def _read_class_counts(data: Mapping[str, Any], n_classes: int) -> Floats:
+    """The weight of the rows of each class, of which one is above 0."""
+    counts = numbers(data, "class_counts", (n_classes,), low=0)
+    check(counts.sum() > 0, "class_counts must not all be zero")
+    return counts
+
+
+def _read_rate(data: Mapping[str, Any], n_classes: int) -> Floats:
+    """The base rate that the prior stands for: shares that add up to 1."""
+    rate = numbers(data, "assumed_rate", (n_classes,), low=1e-300)
+    check(bool(np.isclose(rate.sum(), 1.0)), "assumed_rate must hold shares that add up to 1")
+    return rate
 
 
 def _check_counts(
