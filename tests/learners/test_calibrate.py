@@ -29,6 +29,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from tests.model_files import SCHEMA, read_model
 from tests.outside import recalibrate as recalibrate_total
+from tests.scored import NIJ
 
 import weigh
 from weigh import (
@@ -778,14 +779,6 @@ def test_the_command_line_recalibrates(tmp_path, monkeypatch):
 # ---------------------------------------------------------------- honest slopes
 
 
-SIX = [
-    "Gender",
-    "Age_at_Release",
-    "Education_Level",
-    "Prior_Conviction_Episodes_Viol",
-    "Prison_Offense",
-    "Prison_Years",
-]
 FILES = {"pima": "pima_diabetes", "crx": "credit_approval_crx", "nij": "nij_recidivism_full"}
 
 
@@ -805,7 +798,7 @@ def test_the_slope_of_held_out_rows_is_one_and_their_auc_what_it_was(
     table = datasets.load(FILES[name])
     target = "Recidivism_Within_3years" if name == "nij" else "class"
     y = table[target].to_numpy()
-    X = table.select(SIX) if name == "nij" else table.drop_columns([target])
+    X = table.select(NIJ) if name == "nij" else table.drop_columns([target])
     n_folds = 3 if name == "nij" or isinstance(learner, BoostedNB) else 5
     slopes, errors = [], []
     for seed in range(repeats):

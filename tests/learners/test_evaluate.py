@@ -13,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from scipy.special import expit
@@ -26,6 +26,7 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
+from tests.scored import NIJ, scored_rows
 
 import weigh
 from weigh import (
@@ -44,21 +45,6 @@ LIGHT = settings(max_examples=25, deadline=None)
 
 
 # ---------------------------------------------------------------- data
-
-
-@st.composite
-def scored_rows(draw, both=True, most=40):
-    """Labels, probabilities with ties, 0 and 1, and whole-number weights."""
-    n = draw(st.integers(3, most))
-    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    y = rng.integers(0, 2, n)
-    grid = draw(st.sampled_from([3, 11, 10**9]))
-    p = rng.integers(0, grid, n) / (grid - 1)
-    weight = rng.integers(0, 4, n)
-    weight[:3] = 1
-    if both:
-        assume(len({*y[weight > 0]}) == 2)
-    return y, p, weight
 
 
 def draw_rows(seed, n=300, slope=1.0, shift=0.0):
@@ -973,14 +959,6 @@ def test_numbers_far_out_are_shown_with_two_digits():
 # ---------------------------------------------------------------- the paper
 
 
-NIJ = [
-    "Gender",
-    "Age_at_Release",
-    "Education_Level",
-    "Prior_Conviction_Episodes_Viol",
-    "Prison_Offense",
-    "Prison_Years",
-]
 TARGET = "Recidivism_Within_3years"
 
 

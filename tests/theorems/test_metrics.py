@@ -14,6 +14,8 @@ from scipy.special import expit, logit
 from scipy.stats import beta, norm, rankdata
 from sklearn import metrics as sk
 from sklearn.calibration import calibration_curve
+from tests.scored import NIJ as FEATURES
+from tests.scored import scored_rows
 
 import weigh
 from weigh import EvidenceNB, datasets, metrics
@@ -57,21 +59,6 @@ OF_TWO = (
 
 
 # ---------------------------------------------------------------- data
-
-
-@st.composite
-def scored_rows(draw, both=True, most=40):
-    """Labels, probabilities with ties, 0 and 1, and whole-number weights."""
-    n = draw(st.integers(3, most))
-    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    y = rng.integers(0, 2, n)
-    grid = draw(st.sampled_from([3, 11, 10**9]))
-    p = rng.integers(0, grid, n) / (grid - 1)
-    weight = rng.integers(0, 4, n)
-    weight[:3] = 1
-    if both:
-        assume(len({*y[weight > 0]}) == 2)
-    return y, p, weight
 
 
 def draw_rows(seed, n=200, slope=1.0):
@@ -982,14 +969,7 @@ def test_broken_samples_are_refused(expected, actual, options, message):
 
 
 NIJ = {
-    "features": [
-        "Gender",
-        "Age_at_Release",
-        "Education_Level",
-        "Prior_Conviction_Episodes_Viol",
-        "Prison_Offense",
-        "Prison_Years",
-    ],
+    "features": FEATURES,
     "target": "Recidivism_Within_3years",
 }
 
