@@ -250,6 +250,10 @@ def _measure(
     event, duration = outcomes.event, outcomes.duration
     last = min(float(duration[event].max()), model.horizon_)
     came = np.sort(duration[event & (duration <= last)])
+    if not len(came):
+        raise ParameterError(
+            Parameter("y"), f" has no event by {last:g}, the end of the model's follow-up"
+        )
     asked, at = _choose_times(model, came, times, last)
     known = KaplanMeier.of(event, duration)
     own, base = _brier_over_time(model, table, event, duration, known, came)

@@ -62,7 +62,8 @@ class EducatedSurvival(EducatedParameters, NumberEstimator):
     period_ends_ : ndarray
         The end of each period.
     horizon_ : float
-        The longest duration of the training rows: survival is estimated until then.
+        The end of the follow-up, until which survival is estimated: the longest duration of the
+        training rows or, if events come after the last of the given `periods`, its end.
     level_rows_ : ndarray of shape (levels, 2) or None
         Numbers of censored training rows and of those with the event, for each level of the tables
         without the time, table by table, and in the last row for all rows. `weigh.drift` compares
@@ -132,7 +133,7 @@ class EducatedSurvival(EducatedParameters, NumberEstimator):
     def _learn(self, table: Table, outcomes: Outcomes, weight: Floats) -> None:
         found = Periods.of(outcomes, weight, self.periods)
         self._keep_periods(found)
-        self.horizon_ = float(outcomes.duration.max())
+        self.horizon_ = found.horizon(outcomes)
         self.event_name_, self.time_name_ = outcomes.event_name, outcomes.time_name
         rows = found.expand(outcomes)
         if rows.event.all():
@@ -205,7 +206,7 @@ class EducatedSurvival(EducatedParameters, NumberEstimator):
         X : table
             Rows.
         times : float or array
-            Times from 0 to `horizon_`, the longest duration of the training rows.
+            Times from 0 to `horizon_`, the end of the follow-up.
 
         Returns
         -------

@@ -1,6 +1,6 @@
 """Read events, durations and entries from a structured array or from named columns.
 
-Also checks the times to predict: numbers from 0 to the longest duration of the training rows.
+Also checks the times to predict: numbers from 0 to the end of the model's follow-up.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def check_times(times: Any, horizon: float) -> Floats:
     if len(odd):
         raise ParameterError(
             Parameter("times"),
-            f" must be from 0 to {horizon:g}, the longest duration in training; got {odd[0]:.12g}",
+            f" must be from 0 to {horizon:g}, the end of the model's follow-up; got {odd[0]:.12g}",
         )
     return found.astype(np.float64)
 
@@ -178,7 +178,7 @@ def check_time(time: Any, horizon: float) -> None:
     """Raise an error for a time that is not within the follow-up."""
     if time is not None and not (is_number(time) and 0 < time <= horizon):
         told = (
-            f" must be above 0 and at most {horizon:g}, the longest duration in training; got "
+            f" must be above 0 and at most {horizon:g}, the end of the model's follow-up; got "
             f"{time!r}"
         )
         raise ParameterError(Parameter("time", part="time"), told)

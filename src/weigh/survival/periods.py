@@ -37,10 +37,15 @@ UNITS = ("seconds", "minutes", "hours", "days", "weeks", "months", "quarters", "
 def spell_moment(name: str, time: float) -> str:
     """A time in words, by the name of the duration's column.
 
-    >>> spell_moment("days", 365.0), spell_moment("tenure", 12.0)
-    ('day 365', 'tenure 12')
+    >>> spell_moment("days", 365.0), spell_moment("tenure", 110.744639671)
+    ('day 365', 'tenure 110.745')
     """
-    return f"{name[:-1] if name.lower() in UNITS else name} {time:.12g}"
+    return f"{name[:-1] if name.lower() in UNITS else name} {_spell_time(time)}"
+
+
+def _spell_time(time: float) -> str:
+    """A time with six digits, or with all digits if it is whole."""
+    return f"{time:.{12 if float(time).is_integer() else 6}g}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +82,12 @@ class Periods:
         order = np.argsort(every, kind="stable")
         return cls(ends, every[order], np.concatenate([done[kept], empty + 1.0])[order])
 
+    def horizon(self, outcomes: Outcomes) -> float:
+        """The last time to predict: the longest duration, if no event is after the last period."""
+        last = float(self.ends[-1])
+        later = bool((outcomes.duration[outcomes.event] > last).any())
+        return last if later else float(outcomes.duration.max())
+
     def passed(self, times: Floats) -> Floats:
         """Number of periods, with fractions, that have passed at each time."""
         places = np.searchsorted(self.times, times, "right")
@@ -94,7 +105,7 @@ class Periods:
         first = self.ends[place - 1] + (self.ends == np.rint(self.ends)).all()  # the next whole one
         if first == self.ends[place]:
             return f"at {spell_moment(name, first)}"
-        return f"between {spell_moment(name, first)} and {self.ends[place]:.12g}"
+        return f"between {spell_moment(name, first)} and {_spell_time(self.ends[place])}"
 
     def expand(self, outcomes: Outcomes) -> Expanded:
         """Make one row for each row and period in which it was at risk, in whole or in part.
