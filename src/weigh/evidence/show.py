@@ -124,7 +124,7 @@ def _errors(table: FeatureTable) -> Floats:
 def spell_rows(evidence: Evidence) -> str:
     """The number of training rows, or of rows and periods of a hazard, as text."""
     periods = " and periods" if evidence.form == "hazard" else ""
-    return f"{_weight(evidence.class_counts.sum())} rows{periods}"
+    return f"{spell_count(evidence.class_counts.sum())} rows{periods}"
 
 
 def title(evidence: Evidence) -> str:
@@ -313,7 +313,7 @@ def _feature_lines(
         weights = tuple(map(words.weight, short.by_class[i, :MOST_CLASSES]))
         error = (_error(_errors(short)[i, 0], words),) if two else ()
         bar = (_bar(short.by_class[i, 0], scale),) if two else ()
-        rows = _weight(short.counts[i].sum())
+        rows = spell_count(short.counts[i].sum())
         first = f"{table.shown} ({table.note})" if table.note else table.shown
         whole = _whole(table, words) if not lines else ("", "", "")
         lines.append((first if not lines else "", names[i], *weights, *error, rows, *whole, *bar))
@@ -348,7 +348,7 @@ def tell_left_out(table: FeatureTable, shown: int) -> str:
     return f"... and {left:,} more level{'s' * (left > 1)}{fewer}"
 
 
-def _weight(total: float) -> str:
+def spell_count(total: float) -> str:
     """Number of rows, or their weight if it is not a whole number."""
     return f"{total:,.0f}" if total == round(total) or total >= 1000 else f"{total:,.4g}"
 
@@ -369,7 +369,7 @@ def feature_text(table: FeatureTable) -> str:
     lines = [f"{table.name}{note}: importance {importance}{added}{told}"]
     for i in _most_rows(short, ROWS):
         weights = " ".join(map(words.weight, short.by_class[i, :MOST_CLASSES]))
-        lines.append(f"  {short.labels[i]}: {weights}  ({_weight(short.counts[i].sum())} rows)")
+        lines.append(f"  {short.labels[i]}: {weights}  ({spell_count(short.counts[i].sum())} rows)")
     lines += [f"  {text}" for text in _left_out(short, ROWS)]
     lines += [f"  {OTHER} is {_list_others(p.others)}" for p in table.feature.parts if p.others]
     lines += [f"  {text}" for text in _margins(table, words)]

@@ -14,7 +14,7 @@ import numpy as np
 
 from weigh.bins import Feature
 from weigh.evidence import FeatureTable, hundredths
-from weigh.evidence.show import bar_scale, rank_tables
+from weigh.evidence.show import bar_scale, rank_tables, spell_count
 from weigh.evidence.units import Words, words_of
 from weigh.frames import Floats
 from weigh.layout import render
@@ -232,7 +232,7 @@ def _shown(table: FeatureTable, start: int, most: int) -> list[int]:
 
 def _lines(layout: Layout, table: FeatureTable, shown: list[int]) -> list[dict[str, Any]]:
     labels, errors = spell_levels(table.feature), _errors(layout, table)
-    rows = [f"{total:,.6g}" for total in table.counts.sum(axis=1)]
+    rows = [spell_count(total) for total in table.counts.sum(axis=1)]
     return [_line(layout, labels[i], rows[i], table.by_class[i], errors[i]) for i in shown]
 
 

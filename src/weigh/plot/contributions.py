@@ -296,6 +296,7 @@ class BalanceSheetDisplay(Display):
         about = wrap(f"Weight of evidence for {of}, times 100", width, per_inch)
         blank = printable(tell_not_known(self.sheet))
         about += f"\n{wrap(blank, width, per_inch)}" if blank else ""
-        title = wrap(f"Probability of {of}: {chance}", width, 10 if wide else 14)
+        name = printable(self.sheet.probability_name)
+        title = wrap(f"{name}: {chance}", width, 10 if wide else 14)
         ax.set_xlabel(about, fontsize="medium" if wide else "small", parse_math=False)
         ax.set_title(title, fontsize="large" if wide else "small", parse_math=False)
