@@ -142,6 +142,11 @@ class RecalibratedClassifier(EvidenceModel):
             raise ValueError(
                 "estimator is recalibrated already; set estimator to the learner inside it"
             )
+        if hasattr(self.estimator, "no_classes"):
+            raise ValueError(
+                f"{type(self.estimator).__name__} {self.estimator.no_classes}, and only "
+                "probabilities of classes are recalibrated"
+            )
         if not isinstance(self.estimator, EvidenceClassifier):
             raise ValueError(
                 "estimator must be a classifier of this package with a table of weights, got "

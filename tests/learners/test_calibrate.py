@@ -37,6 +37,7 @@ from weigh import (
     BalanceSheetDisplay,
     BoostedNB,
     C44Classifier,
+    EducatedRegressor,
     EvidenceNB,
     PerplexedNB,
     RecalibratedClassifier,
@@ -628,6 +629,7 @@ def test_without_rows_of_both_classes_held_out_totals_stay_as_they_are():
     [
         (RecalibratedClassifier(LogisticRegression()), "CalibratedClassifierCV"),
         (RecalibratedClassifier(C44Classifier()), "table of weights"),
+        (RecalibratedClassifier(EducatedRegressor()), "estimates numbers, .* classes are recali"),
         (RecalibratedClassifier(None), "table of weights"),
         (RecalibratedClassifier(RecalibratedClassifier(EvidenceNB())), "recalibrated already"),
         (RecalibratedClassifier(BoostedNB(combine="vote", random_state=0)), "combine='evidence'"),

@@ -22,7 +22,7 @@ from sklearn import metrics as sk
 from sklearn.compose import make_column_transformer
 from sklearn.dummy import DummyClassifier
 from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
@@ -647,6 +647,11 @@ def test_models_that_have_no_probabilities_are_refused_by_name():
     X, y = np.arange(20.0).reshape(-1, 1), [0, 1] * 10
     with pytest.raises(ValueError, match=r"RidgeClassifier has no pred.*CalibratedClassifierCV"):
         evaluate(RidgeClassifier().fit(X, y), X, y)
+    for model in (weigh.EducatedRegressor(), LinearRegression()):
+        with pytest.raises(ValueError, match="estimates numbers, not classes; use"):
+            weigh.LiftDisplay.from_estimator(model, X, y)
+    with pytest.raises(ValueError, match="estimates the time to an event, not classes; use"):
+        weigh.LiftDisplay.from_estimator(weigh.EducatedSurvival(), X, y)
     with pytest.raises(ValueError, match="this EvidenceNB has no classes_: fit it first"):
         evaluate(EvidenceNB(), X, y)
     with pytest.raises(ValueError, match="fit it to one target of two classes or more"):

@@ -199,6 +199,11 @@ def _make(item: Any, random_state: Any) -> Any:
 
 
 def _check(estimator: Any) -> None:
+    if hasattr(estimator, "predict_survival"):
+        raise ValueError(
+            f"{type(estimator).__name__} estimates the time to an event, but learners must be "
+            "classifiers or regressors; use weigh.evaluate on hold-out rows for each"
+        )
     if not (hasattr(estimator, "fit") and hasattr(estimator, "get_params")):
         raise ValueError(
             f"{estimator!r} is not an estimator; give names of learners, scikit-learn classifiers, "

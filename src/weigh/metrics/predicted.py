@@ -119,14 +119,24 @@ def _choose(classes: tuple[Value, ...], pos_label: Any) -> Value:
     return canonical(pos_label)
 
 
+def _tell_without_classes(model: Any, name: str) -> str:
+    """Why a model without probabilities of classes is refused, and what to use."""
+    from sklearn.base import is_regressor
+
+    if hasattr(model, "predict_survival"):
+        return f"{name} estimates the time to an event, not classes; use weigh.evaluate"
+    if hasattr(model, "no_classes") or is_regressor(model):
+        return f"{name} estimates numbers, not classes; use weigh.evaluate"
+    return (
+        f"{name} has no predict_proba, which is needed here; "
+        "sklearn.calibration.CalibratedClassifierCV adds it"
+    )
+
+
 def _classes(model: Any) -> list[Any]:
     name = type(model).__name__
     if not hasattr(model, "predict_proba"):
-        raise ValueError(
-            f"{name} has no predict_proba, which is needed here; for a classifier use "
-            "sklearn.calibration.CalibratedClassifierCV, for a regressor "
-            "sklearn.metrics.mean_squared_error"
-        )
+        raise ValueError(_tell_without_classes(model, name))
     if not hasattr(model, "classes_"):
         raise ValueError(f"this {name} has no classes_: fit it first")
     known = [*model.classes_]

@@ -274,7 +274,7 @@ def update(
     if not isinstance(model, EvidenceNB | EducatedNB):
         raise ValueError(
             f"update takes an EvidenceNB or an EducatedNB, got {type(model).__name__}; fit others "
-            "to old and new rows together, or recalibrate"
+            f"to old and new rows together{', or recalibrate' * hasattr(model, 'predict_proba')}"
         )
     check_is_fitted(model, "evidence_")
     if half_life is not None and not (is_number(half_life) and half_life > 0):
