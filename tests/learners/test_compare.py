@@ -867,6 +867,19 @@ def test_regressors_are_compared_by_squared_errors_on_the_same_folds():
     assert found.base_loss == pytest.approx(y.var())
 
 
+def test_a_target_with_fractions_is_for_regressors_unless_learners_are_named():
+    X, _, y = draw_numbers()
+    found = compare(X.assign(y=y + 0.5), "y", cv=2)
+    assert {entry.name for entry in found.entries} == {"EducatedRegressor", "BoostedNBRegressor"}
+    with pytest.raises(ValueError, match="continuous"):
+        compare(X, y + 0.5, ["evidence"])
+
+
+def test_survival_models_are_no_learners():
+    with pytest.raises(ValueError, match="time to an event, but learners must be classifiers or r"):
+        compare(PEOPLE, "Survived", [weigh.EducatedSurvival()])
+
+
 def test_regressors_of_one_family_are_compared_by_deviance_with_their_exposure():
     X, years, y = draw_numbers()
     rows = X.assign(years=years, claims=y, heavy=2.0)
@@ -935,4 +948,4 @@ def test_a_comparison_of_classifiers_on_numbers_names_the_regressor():
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"a": rng.normal(size=40), "y": rng.normal(size=40)})
     with pytest.raises(ValueError, match=r"learners=\['educated-regressor'\]"):
-        weigh.compare(table, "y")
+        weigh.compare(table, "y", ["evidence"])

@@ -10,19 +10,20 @@ import numpy as np
 from sklearn.base import clone
 
 from weigh.comparison.differences import BITS, Difference, spell_loss
-from weigh.comparison.run import Outcome, choose, read_learners, run_learners
+from weigh.comparison.run import Outcome, choose, read_learners, regressors, run_learners
 from weigh.comparison.task import (
     Asked,
     Differences,
     NumberDifferences,
     NumberMeasures,
     Task,
+    holds_fractions,
     read_task,
 )
 from weigh.evaluation.measures import ManyMeasures, Measures
 from weigh.evaluation.show import number
 from weigh.evidence.units import digits_of, spell
-from weigh.frames import Value, build
+from weigh.frames import Value, build, collect
 from weigh.layout import Grid, Shown, View, count_of, fold_rest, percent
 from weigh.metrics.numbers import COVERAGE, check_coverage, columns_of, flatten, plain
 from weigh.plot.axes import FOR, TOTAL, Drawing, fit_all, new_figure, shorten
@@ -326,7 +327,8 @@ def compare(
     learners : list or dict, optional
         Names (`"adjusted"` or `"AdjustedNB"`), classes or estimators, also of scikit-learn; or a
         dict from a name of yours to one of these. By default every classifier of this package that
-        takes two classes and more; `"recalibrated"` is `RecalibratedClassifier(EvidenceNB())`.
+        takes two classes and more, or every regressor if y has fractions; `"recalibrated"` is
+        `RecalibratedClassifier(EvidenceNB())`.
         Regressors are compared if all learners are regressors, such as `"educated-regressor"`: by
         the deviance of their family if they have the same, and by the squared error otherwise.
     cv : int, splitter or iterable, default=5
@@ -361,6 +363,9 @@ def compare(
     ('C44Classifier', 'C44Classifier')
     """
     check_coverage(coverage)
+    X = collect(X)
+    if learners is None and holds_fractions(X, y):
+        learners = [*regressors()]
     candidates = read_learners(learners, random_state)
     task = read_task(X, y, candidates, Asked(cv, sample_weight, random_state, groups, exposure))
     with show_progress("comparing"):

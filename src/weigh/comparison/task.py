@@ -374,6 +374,15 @@ class NumberTask(HeldOut):
 Task: TypeAlias = ClassTask | NumberTask
 
 
+def holds_fractions(X: Any, y: Any) -> bool:
+    """Whether the target has numbers that are not whole, which are no labels of classes."""
+    try:
+        _, numbers = number_sample(read(X), y, None)
+    except ValueError:  # text, or missing labels
+        return False
+    return bool((numbers % 1 != 0).any())
+
+
 def read_task(X: Any, y: Any, candidates: Mapping[str, Any], asked: Asked) -> Task:
     """The task of the learners: numbers if all of them are regressors, classes otherwise."""
     if all(estimates_numbers(estimator) for estimator in candidates.values()):
