@@ -5,11 +5,12 @@ import matplotlib
 matplotlib.use("Agg")
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib import pyplot
 from matplotlib.collections import PathCollection
 
-from weigh import BalanceSheetDisplay, ContributionsDisplay, EvidenceNB
+from weigh import BalanceSheetDisplay, ContributionsDisplay, EducatedRegressor, EvidenceNB
 
 
 @pytest.fixture(autouse=True)
@@ -43,6 +44,15 @@ def test_each_row_is_a_point_at_its_weight_and_the_most_important_table_comes_fi
         assert (np.abs(points[:, 1] - place) < 0.5).all()
     other = ContributionsDisplay.from_estimator(model, X, pos_label=0, n=1)
     np.testing.assert_allclose(other.weights_[:, 0], -display.weights_[:, 0])
+
+
+def test_contributions_of_a_regressor_are_those_of_its_estimates():
+    X = pd.DataFrame({"a": [*"pqr"] * 40, "b": np.arange(120) % 7})
+    model = EducatedRegressor(pairs=0).fit(X, 1000.0 * np.arange(120))
+    display = ContributionsDisplay.from_estimator(model, X)
+    parts = model.contributions(X)
+    np.testing.assert_allclose(display.weights_, parts[display.names_])
+    assert "Change of the estimate of y" in display.ax_.get_xlabel()
 
 
 def test_of_many_classes_one_must_be_named(rows):

@@ -17,9 +17,18 @@ from scipy.stats import norm
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from weigh import AdjustedNB, BoostedNB, C44Classifier, EvidenceDisplay, EvidenceNB, PerplexedNB
+from weigh import (
+    AdjustedNB,
+    BoostedNB,
+    C44Classifier,
+    EducatedRegressor,
+    EvidenceDisplay,
+    EvidenceNB,
+    PerplexedNB,
+)
 from weigh.bins import Feature
 from weigh.datasets import titanic
+from weigh.evidence.units import words_of
 from weigh.plot.axes import AGAINST, brief_labels, shorten_all
 from weigh.plot.panels import SHARE, WEIGHT
 from weigh.plot.selection import limits_of
@@ -106,6 +115,34 @@ def test_points_lines_and_bars_are_weights_intervals_and_shares(ax, model, name)
     assert labels(ax) == [table.levels[i] for i in order]
     assert ax.get_title(loc="left") == name
     assert "Yes" in ax.get_xlabel()
+
+
+@pytest.mark.parametrize(("family", "size"), [("gaussian", 1e5), ("gaussian", 0.01), ("gamma", 5)])
+def test_a_regressor_is_drawn_in_the_unit_of_its_target_or_its_logarithm(ax, family, size):
+    noise = np.random.default_rng(0).uniform(0.9, 1.1, 2201)
+    y = noise * size * np.where([row["Sex"] == "Male" for row in titanic().to_pylist()], 3.0, 2.0)
+    X = titanic().drop_columns("Survived")
+    fitted = EducatedRegressor(family=family, pairs=0).fit(X, y)
+    EvidenceDisplay.from_estimator(fitted, features="Sex", ax=ax)
+    weights = np.sort(fitted.evidence_["Sex"].weights)[::-1]
+    np.testing.assert_allclose(dots(ax), (1 if family == "gaussian" else 100) * weights)
+    low, high = ax.get_xlim()
+    assert high - low < 2.5 * np.ptp(dots(ax))  # the limits follow the unit
+    caption = {"gaussian": "Change of the estimate of y", "gamma": "logarithm of y, times 100"}
+    assert caption[family] in " ".join(ax.get_xlabel().split())
+    with pytest.raises(ValueError, match="a regressor has no classes"):
+        EvidenceDisplay.from_estimator(fitted, pos_label="Yes")
+
+
+def test_the_numbers_of_a_map_have_the_digits_of_the_target():
+    rows = [{"a": a, "b": b} for a in "pq" for b in "rs"] * 50
+    y = [0.02 * (row["a"] == "p") * (row["b"] == "r") for row in rows]
+    fitted = EducatedRegressor(pairs=[("a", "b")]).fit(rows, y)
+    display = EvidenceDisplay.from_estimator(fitted, features="a & b")
+    cells = {text.get_text().splitlines()[0] for text in display.ax_.texts}
+    words = words_of(fitted.evidence_)
+    assert cells == {words.weight(w) for w in fitted.evidence_["a & b"].weights}
+    assert len(cells) > 1
 
 
 def test_the_other_class_sees_the_same_weights_from_the_other_side(ax, model):

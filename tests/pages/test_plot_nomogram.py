@@ -22,6 +22,7 @@ from weigh import (
     AdjustedNB,
     BoostedNBRegressor,
     EducatedNB,
+    EducatedRegressor,
     EvidenceNB,
     NomogramDisplay,
     PerplexedNB,
@@ -130,6 +131,32 @@ def test_the_points_of_any_row_give_its_probability_missing_and_unseen_answers_i
     for i in range(0, len(holed), 7):
         total = points_of(points, fitted.evidence_, fitted._read(holed.iloc[[i]]))
         assert float(points.probability(total)) == pytest.approx(expected[i], rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("family", ["gaussian", "poisson", "gamma"])
+def test_the_points_of_a_row_give_the_estimate_of_a_regressor(family):
+    frame, y = draw(5)
+    target = 200 + 10 * y + frame["number"].fillna(0) if family == "gaussian" else 1 + 2 * y
+    fitted = EducatedRegressor(family=family, pairs=0).fit(frame, target)
+    display = NomogramDisplay.from_estimator(fitted)
+    expected = fitted.predict(frame)
+    for i in range(0, len(frame), 17):
+        total = points_of(display.points_, fitted.evidence_, fitted._read(frame.iloc[[i]]))
+        assert float(display.points_.estimate(total)) == pytest.approx(expected[i])
+        assert float(display.points_.total_of(expected[i])) == pytest.approx(total, abs=1e-9)
+    _, texts = drawn(display)
+    *_, last = (texts[place] for place in sorted(texts))  # the scale of estimates
+    low, high = display.points_.estimate(np.array([0.0, display.points_.highest]))
+    ticks = {float(text.replace(",", "")): 0.01 * x for text, x in last.items()}
+    assert len(ticks) >= 2
+    for number, part in ticks.items():
+        link = np.log if family != "gaussian" else float
+        assert part == pytest.approx(
+            (link(number) - link(low)) / (link(high) - link(low)), abs=1e-6
+        )
+    words = " ".join(text.get_text() for text in display.ax_.texts)
+    assert "Estimate of y" in words
+    assert "robability" not in words
 
 
 @pytest.mark.parametrize("form", ["root", "geometric"])

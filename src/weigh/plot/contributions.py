@@ -62,7 +62,7 @@ class ContributionsDisplay(Display):
     names_ : list of str
         The tables, from top to bottom.
     weights_ : ndarray of shape (n_rows, n)
-        The weight of each row and table, times 100.
+        The weight of each row and table, times 100; of amounts in the unit of the target.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class ContributionsDisplay(Display):
         labels: Any = None,
     ) -> None:
         check_count("n", n)
-        self.evidence = with_labels(evidence_of(evidence), labels)
+        self.evidence = with_labels(evidence_of(evidence, numbers=True), labels)
         self.question = ask(self.evidence, pos_label, against)
         if len(self.question.signs) > 1:
             raise ValueError(
@@ -97,7 +97,7 @@ class ContributionsDisplay(Display):
         placed = engine.place(table, [part.feature for part in self.evidence.scored])
         levels = [part.levels[part.codes] for part in placed]
         weights = [
-            100 * np.append(self.question.weights(t)[:, 0], 0.0)[at]
+            self.question.scale * np.append(self.question.weights(t)[:, 0], 0.0)[at]
             for t, at in zip(self.evidence.scored, levels, strict=True)
         ]
         matters = [float(np.abs(w - w.mean()).mean()) for w in weights]
@@ -109,7 +109,7 @@ class ContributionsDisplay(Display):
     @classmethod
     def from_estimator(cls, model: Any, X: Any, *, ax: Any = None, **choice: Any) -> Self:
         """Draw the contributions to the rows of a table; other arguments are those of the class."""
-        evidence = evidence_of(model)
+        evidence = evidence_of(model, numbers=True)
         return cls(evidence, model._read(X), **choice).plot(ax=ax)
 
     def _size(self) -> tuple[float, float]:
@@ -120,7 +120,7 @@ class ContributionsDisplay(Display):
         n = len(self.weights_)  # an evenly spaced subset of the rows, or all if they are few
         rows = np.unique(np.linspace(0, max(n - 1, 0), min(n, MOST_ROWS)).astype(np.intp))
         low, high = float(self.weights_.min()), float(self.weights_.max())
-        margin = 0.03 * (high - low) + 0.5
+        margin = 0.03 * (high - low) + 0.5 * self.question.step
         ax.axvline(0, color=TOTAL, linewidth=0.8, zorder=1)
         for place, levels in enumerate(self._levels):
             weights = self.weights_[rows, place]
@@ -138,7 +138,7 @@ class ContributionsDisplay(Display):
         total, tables = len(self.weights_), len(self.evidence)
         shown = f"{n:,} of {total:,} rows" if n < total else f"{total:,} rows"
         some = f"; {len(self.names_)} of {tables} tables" if len(self.names_) < tables else ""
-        about = f"Weight of evidence for {self.question.about}, times 100"
+        about = self.question.words
         key = f"One point for each row ({shown}{some}); light is a low number, dark a high one."
         return "\n".join(wrap(text, width) for text in (about, key, after(self.evidence)) if text)
 
@@ -192,7 +192,9 @@ class BalanceSheetDisplay(Display):
         self, sheet: BalanceSheet, *, max_items: int | None = None, adverse: Any = None
     ) -> None:
         if not isinstance(sheet, BalanceSheet):
-            raise TypeError(f"a waterfall draws a BalanceSheet, not {type(sheet).__name__}")
+            raise TypeError(
+                f"a waterfall draws the BalanceSheet of classes, not {type(sheet).__name__}"
+            )
         if max_items is not None:
             check_count("max_items", max_items, 0)
         self.sheet, self.max_items = sheet, max_items

@@ -221,7 +221,7 @@ class EvidenceDisplay(Display):
         """The text below the panels: what is drawn, what is left out, adjustments of totals."""
         remainder = self.choice.first(len(self.panels_)).remainder
         parts = [remainder] if width < 4 and not self.evidence.caveat else [*self._key(), remainder]
-        about = f"Weight of evidence for {self.question.about}, times 100"
+        about = self.question.words
         notes = "; ".join(filter(None, parts))
         texts = [about, notes and f"{notes[0].upper()}{notes[1:]}.", after(self.evidence)]
         return "\n".join(wrap(text, width) for text in texts if text)

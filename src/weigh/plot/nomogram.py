@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import ceil, floor, log10
 from typing import Any, Self
 
 import numpy as np
 
-from weigh.evidence import Evidence, evidence_of, with_labels
+from weigh.evidence import Evidence, evidence_of, is_sum, with_labels
 from weigh.frames import Floats
 from weigh.parameters import is_count
 from weigh.plot.axes import Display, inches, width_of
@@ -26,6 +27,7 @@ from weigh.plot.scales import (
     rows_that_fit,
 )
 from weigh.plot.selection import after, ask, choose
+from weigh.shapes import round_numbers
 
 ROW, TALL, MOST_LABELS = 0.48, 0.66, 60
 """Height of a feature's scale in inches, usually and with crowded labels; the maximum number of
@@ -44,9 +46,15 @@ EXTREME = 0.001
 CHANCES = (0.5, 0.1, 0.9, 0.01, 0.99, 0.3, 0.7, 0.2, 0.8, 0.05, 0.95, 0.4, 0.6, 0.001, 0.999, 0.02)
 """Ticks of the scale of probabilities, the most important first."""
 
+ROUND = (1, 2, 5, 3, 7, 1.5, 4, 6, 8, 9, 1.2, 2.5)
+"""Digits of the ticks of a logarithmic scale of estimates, the most important first."""
+
+WIDE_RATIO = 4.0
+"""The ratio of the ends of a scale of estimates above which its ticks are those digits."""
+
 
 class NomogramDisplay(Display):
-    """Nomogram of two classes: points for each level, their total, and its probability.
+    """Nomogram: points for each level, their total, and its probability or estimate.
 
     The scales satisfy::
 
@@ -120,10 +128,11 @@ class NomogramDisplay(Display):
     def from_estimator(cls, model: Any, *, ax: Any = None, **choice: Any) -> Self:
         """Draw a fitted model of two classes; the other arguments are those of the class."""
         evidence = evidence_of(model, numbers=True)
-        if not hasattr(model, "predict_proba"):
+        if not (hasattr(model, "predict_proba") or is_sum(model)):
+            other = "its hazard_" if hasattr(model, "hazard_") else "an EvidenceDisplay"
             raise ValueError(
-                f"a nomogram shows a probability, but {type(model).__name__} predicts none; "
-                "draw an EvidenceDisplay"
+                "a nomogram shows a probability, or an estimate that is a sum of weights, but "
+                f"{type(model).__name__} predicts none; draw {other}"
             )
         return cls(evidence, **choice).plot(ax=ax)
 
@@ -136,7 +145,7 @@ class NomogramDisplay(Display):
         size = inches(ax)
         self.points_ = self._that_fit(size)
         names = [scale.name for scale in self.points_.scales]
-        about = f"Probability of {self.question.about}"
+        about = f"{self._result.capitalize()} of {self.question.about}"
         rows = ScaleRows(
             ax, size, ["Points", *names, "Total points", about], self._words(self.points_)
         )
@@ -157,6 +166,8 @@ class NomogramDisplay(Display):
 
     def _totals(self, points: PointScales) -> tuple[float, float]:
         """The limits of the totals: from 0 to the highest total, cut at EXTREME probabilities."""
+        if self.evidence.estimates:
+            return 0.0, points.highest or 1.0
         least, most = points.total(np.array([EXTREME, 1 - EXTREME])).tolist()
         low, high = max(least, 0.0), min(most, points.highest)
         return (low, high) if low < high else (0.0, points.highest or 1.0)
@@ -168,16 +179,35 @@ class NomogramDisplay(Display):
         ticks = np.asarray(MaxNLocator(10).tick_values(low, high))
         ticks = ticks[(ticks >= low) & (ticks <= high)]
         rows.draw_axis(place, _across(ticks, low, high), [f"{tick:g}" for tick in ticks])
-        totals = self.points_.total(np.array(CHANCES))
+        numbers, totals = self._answers(low, high)
         kept = [i for i, total in enumerate(totals) if low - 1e-9 <= total <= high + 1e-9]
         at = _across(totals[kept], low, high)
         rows.draw_line(place + 1, 0.0, 100.0)
         rows.draw_ticks(place + 1, at)
         for i, x in zip(kept, at, strict=True):
-            rows.name_tick(place + 1, x, f"{CHANCES[i]:g}", slots=(1,))
+            rows.name_tick(place + 1, x, f"{numbers[i]:,.6g}", slots=(1,))
+
+    @property
+    def _result(self) -> str:
+        """What is read below the total."""
+        return "estimate" if self.evidence.estimates else "probability"
+
+    def _answers(self, low: float, high: float) -> tuple[Sequence[float], Floats]:
+        """The probabilities or estimates with a tick, and their totals of points."""
+        points = self.points_
+        if not self.evidence.estimates:
+            return CHANCES, points.total(np.array(CHANCES))
+        least, most = points.estimate(np.array([low, high])).tolist()
+        found = round_numbers(least, most, 10)
+        if points.link == "log" and most > WIDE_RATIO * least:
+            tens = range(floor(log10(least)), ceil(log10(most)) + 1)
+            found = [float(f"{part}e{ten}") for part in ROUND for ten in tens]
+        return found, points.total_of(np.array(found))
 
     def _words(self, points: PointScales) -> str:
-        told = ["Add up the points of a row's levels, and read the probability below the total."]
+        told = [
+            f"Add up the points of a row's levels, and read the {self._result} below the total."
+        ]
         told.append("○ is for an answer that is not known, or new.")
         rule = self.evidence.attenuation
         if rule is not None and rule.form == "known":

@@ -7,7 +7,6 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from weigh.bins import Cross
-from weigh.evidence import hundredths
 from weigh.frames import Floats
 from weigh.plot.axes import (
     AGAINST,
@@ -91,12 +90,14 @@ def _draw_line(
             ax.scatter(at, places[beyond], c=colours[beyond], **look)
     ax.scatter(weights[inside], places[inside], c=colours[inside], s=18 if alone else 12, zorder=4)
     for i in np.flatnonzero(~inside):
-        _point_beyond(ax, weights[i], places[i], colours[i], edges)
+        _point_beyond(ax, panel, weights[i], places[i], colours[i], edges)
 
 
-def _point_beyond(ax: Any, weight: float, place: float, colour: Any, edges: Any) -> None:
+def _point_beyond(
+    ax: Any, panel: Panel, weight: float, place: float, colour: Any, edges: Any
+) -> None:
     """Mark a weight beyond the axis: an arrow at its edge, and the number."""
-    text = hundredths(weight / 100)
+    text = panel.text(weight)
     if weight > 0:
         _write_edge(ax, f"{text} ▶", (edges[1], place), (-2, 0), ("right", "center"), colour)
     else:
@@ -152,7 +153,7 @@ def draw_steps(ax: Any, panel: Panel, limits: tuple[float, float], room: Room) -
         below, above = (np.clip(weights + s * half, *limits) for s in (-1, 1))
         _draw_band(ax, ends, weights[:n], (below[:n], above[:n]), colour)
         _draw_points(ax, beside, weights[n:], (below[n:], above[n:]), colour)
-        _state_beyond(ax, panel.weights[:n, k], ends, limits, colour)
+        _state_beyond(ax, panel, k, limits, colour)
     low, high = limits
     ax.set_ylim(low - FOOT / (1 - FOOT) * (high - low), high)
     ax.set_xlim(0.0, 1.0 if not len(beside) else float(beside[-1]) + GAP)
@@ -191,14 +192,16 @@ def _draw_points(ax: Any, places: Floats, weights: Floats, interval: Interval, c
     ax.scatter(places, weights, c=colour, s=18, zorder=4)
 
 
-def _state_beyond(ax: Any, weights: Floats, ends: Floats, limits: Any, colour: str) -> None:
+def _state_beyond(ax: Any, panel: Panel, line: int, limits: Any, colour: str) -> None:
     """Write the highest and the lowest weight where steps leave the axes."""
+    assert panel.axis is not None
+    weights, ends = panel.weights[: panel.n_intervals, line], panel.axis.edges
     for i, mark, side in ((weights.argmax(), "▲", 1), (weights.argmin(), "▼", 0)):
         if limits[0] <= weights[i] <= limits[1]:
             continue
         middle = (ends[i] + ends[i + 1]) / 2
         align = "left" if middle < 0.3 else "right" if middle > 0.7 else "center"
-        text, at = f"{mark} {hundredths(weights[i] / 100)}", np.clip(middle, 0.02, 0.98)
+        text, at = f"{mark} {panel.text(weights[i])}", np.clip(middle, 0.02, 0.98)
         turn = (align, "top" if side else "bottom")
         _write_edge(ax, text, (at, limits[side]), (0, -2 if side else 2), turn, colour)
 
@@ -270,7 +273,7 @@ def draw_map(ax: Any, panel: Panel, limits: tuple[float, float], room: Room) -> 
     left_over = _label_both(ax, panel.cross, room)
     _scale(ax, image)
     if left_over.height / shape[0] >= LABEL and left_over.width / shape[1] >= 0.33:
-        _number(ax, grid, half, left_over)
+        _number(ax, panel, grid, half, left_over)
 
 
 def _label_both(ax: Any, cross: Cross, room: Room) -> Room:
@@ -325,11 +328,11 @@ def _grey() -> Any:
     return ListedColormap([FAINT])
 
 
-def _number(ax: Any, grid: Floats, half: Floats, room: Room) -> None:
+def _number(ax: Any, panel: Panel, grid: Floats, half: Floats, room: Room) -> None:
     """Write the weights, with the half-width of their intervals if cells are high enough."""
     high = room.height / grid.shape[0]
     for i, j in np.argwhere(np.isfinite(grid)):
-        text = hundredths(grid[i, j] / 100)
+        text = panel.text(grid[i, j])
         if np.isfinite(half[i, j]) and high >= 2 * LABEL:
-            text += f"\n±{half[i, j]:.0f}"
+            text += f"\n±{half[i, j]:,.{panel.question.digits}f}"
         ax.text(j, i, text, ha="center", va="center", fontsize="x-small", linespacing=1.0)

@@ -13,7 +13,6 @@ from weigh.bins import Cross, Feature, printable
 from weigh.evidence import Evidence, FeatureTable, Recalibration
 from weigh.frames import Floats, Integers
 from weigh.plot.axes import (
-    ALLOWED,
     FAINT,
     FOR,
     TOTAL,
@@ -67,6 +66,9 @@ class PointScales:
 
     log odds = start + per_point (the points of the row's levels)
 
+    With the `link` "identity" or "log" of a regressor, it is the estimate or its logarithm in place
+    of the log odds.
+
     If the model's exponent depends on the number of answers of a row, `start` and `per_point` are
     those of a row with `answers` answers.
 
@@ -81,6 +83,17 @@ class PointScales:
     sign: float = 1.0
     curve: Recalibration | None = None
     answers: int | None = None
+    link: str = "logistic"
+
+    def estimate(self, total: Floats) -> Floats:
+        """The estimate of a regressor at a total of points."""
+        found = self.start + self.per_point * np.asarray(total)
+        return np.asarray(np.exp(found) if self.link == "log" else found)
+
+    def total_of(self, estimate: Floats) -> Floats:
+        """The total of points at an estimate of a regressor."""
+        found = np.log(estimate) if self.link == "log" else np.asarray(estimate)
+        return np.asarray((found - self.start) / self.per_point)
 
     def probability(self, total: Floats) -> Floats:
         """The probability at a total of points."""
@@ -117,7 +130,8 @@ def make_points(
     drawn, rest = ([t for t in part if t.counts.any()] for part in (choice.drawn, choice.left_out))
     parts = [_levels(table, question) for table in (*drawn, *rest)]
     usual = [usual_weights(part.weights, part.share) for part in parts]
-    more = max(*(0.5 * float(np.ptp(weights)) for weights in usual), ALLOWED)
+    allowed = question.allowed / question.scale
+    more = max(*(0.5 * float(np.ptp(weights)) for weights in usual), allowed)
     near = [
         (part.weights >= weights.min() - more) & (part.weights <= weights.max() + more)
         for part, weights in zip(parts, usual, strict=True)
@@ -131,7 +145,9 @@ def make_points(
     n, lowest = len(drawn), float(sum(weights.min() for weights in inside))
     lowest += unit * sum(scale.mean for scale in scales[n:])
     sign, curve = float(question.signs[0, -1]), evidence.recalibration
-    points = PointScales(tuple(scales[:n]), tuple(scales[n:]), lowest, unit, sign, curve)
+    parted = tuple(scales[:n]), tuple(scales[n:])
+    link = evidence.link if evidence.estimates else "logistic"
+    points = PointScales(*parted, lowest, unit, sign, curve, link=link)
     return _from_prior(evidence, question, points, answers)
 
 

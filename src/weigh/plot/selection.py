@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from weigh.bins import Cross, Feature, Interval, printable
-from weigh.evidence import Evidence, FeatureTable, rule
+from weigh.evidence import Evidence, FeatureTable, hundredths, rule
+from weigh.evidence.units import Amounts, spell, words_of
 from weigh.frames import Floats, Integers
 from weigh.parameters import check_count
 from weigh.plot.axes import AGAINST, ALLOWED, FOR, OKABE_ITO, brief_labels, usual_weights
 from weigh.shapes import NumberAxis
-from weigh.sheet import REACH, choose_classes, difference, find_class
+from weigh.sheet import REACH, choose_classes, difference, find_class, refuse_classes
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +28,24 @@ class WeightLine:
     names: tuple[str, ...]
     signs: Floats
     about: str
+    scale: float = 100.0  # of the numbers drawn
+    digits: int = 0  # their decimal places
+    caption: str = ""  # what they are; empty for weights of evidence
+
+    @property
+    def words(self) -> str:
+        """What the numbers drawn are, in words."""
+        return self.caption or f"Weight of evidence for {self.about}, times 100"
+
+    @property
+    def step(self) -> float:
+        """The smallest difference of two numbers as shown."""
+        return 10.0**-self.digits
+
+    @property
+    def allowed(self) -> float:
+        """How far a rare level may lie from the others on the axes: 1.5 nats, for amounts alike."""
+        return 100 * ALLOWED * self.step
 
     def weights(self, table: FeatureTable) -> Floats:
         """Weights by level and line."""
@@ -52,6 +71,9 @@ class WeightLine:
 
 def ask(evidence: Evidence, pos_label: Any = None, against: Any = None) -> WeightLine:
     """The classes that a figure shows: by default `classes[1]` of two; with more, every class."""
+    if evidence.estimates:
+        refuse_classes("a regressor has no classes", pos_label, against)
+        return _ask_number(evidence)
     classes = evidence.classes.tolist()
     two, b = len(classes) == 2, find_class(classes, against, -1, "against")
     if b >= 0 and not two:
@@ -65,6 +87,17 @@ def ask(evidence: Evidence, pos_label: Any = None, against: Any = None) -> Weigh
         about += f" rather than {names[b]}"
     about = printable(about)
     return WeightLine((about,), difference(len(classes), a, b)[None, :], about)
+
+
+def _ask_number(evidence: Evidence) -> WeightLine:
+    """The line of a regressor: in the unit of the target, or the logarithm of a factor."""
+    name, signs = printable(evidence.class_names[0]), np.ones((1, 1))
+    words = words_of(evidence)
+    if isinstance(words, Amounts):
+        caption = f"Change of the estimate of {name}"
+        return WeightLine((name,), signs, name, 1.0, words.digits, caption)
+    caption = f"Change of the logarithm of {name}, times 100 (roughly percent)"
+    return WeightLine((name,), signs, name, caption=caption)
 
 
 def _check_rival(evidence: Evidence, pos_label: Any) -> None:
@@ -160,7 +193,7 @@ ORDERS = ("weight", "own")
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """The levels of a table that are drawn; weights and intervals are times 100.
+    """The levels of a table that are drawn, with weights and intervals as they are shown.
 
     `half` is half of the interval's length, by level and line. The first levels of a numeric
     feature are its bins, which are drawn on `axis`; special codes and missing follow.
@@ -176,11 +209,16 @@ class Panel:
     cross: Cross | None
     places: Integers
     colours: tuple[str, str] = (FOR, AGAINST)
+    question: WeightLine = WeightLine((), np.ones((1, 1)), "")
 
     @property
     def is_grid(self) -> bool:
         """Whether the table is drawn as a heat map: two features, and one line of weights."""
         return self.cross is not None and self.weights.shape[1] == 1
+
+    def text(self, weight: float) -> str:
+        """A weight on its scale as text, with its sign."""
+        return spell_drawn(self.question, weight)
 
     @property
     def n_intervals(self) -> int:
@@ -208,6 +246,13 @@ class Room:
         return self.width - LETTER * max(map(len, labels), default=0) - 0.1
 
 
+def spell_drawn(question: WeightLine, weight: float) -> str:
+    """A number of a figure as text, with its sign."""
+    if question.caption:
+        return spell(weight, question.digits, "+")
+    return hundredths(weight / 100)
+
+
 def panel_of(
     table: FeatureTable,
     question: WeightLine,
@@ -220,7 +265,8 @@ def panel_of(
     Of documents, these are the tokens that tell the classes apart: the largest shares times squared
     weights. The most common tokens are in documents of all classes.
     """
-    share, feature, weights = table.share, table.feature, 100 * question.weights(table)
+    share, feature = table.share, table.feature
+    weights = question.scale * question.weights(table)
     rank = share * (weights**2).max(axis=1) if tokens else share
     kept, axis = _kept(table, rank, len(question.signs), most), None
     if isinstance(feature, Feature) and feature.cuts:
@@ -239,12 +285,13 @@ def panel_of(
         name=f"{table.shown} ({table.note})" if table.note else table.shown,
         labels=tuple(brief_labels(feature)[i] for i in kept),
         weights=weights[kept],
-        half=100 * REACH * errors[kept] if known and errors is not None else None,
+        half=question.scale * REACH * errors[kept] if known and errors is not None else None,
         share=share[kept],
         axis=axis,
         left_out=int(occur.sum() - occur[kept].sum()),
         cross=feature if isinstance(feature, Cross) else None,
         places=kept,
+        question=question,
     )
 
 
@@ -265,9 +312,10 @@ def limits_of(panels: Sequence[Panel]) -> tuple[float, float]:
     lines = [(line, panel.share) for panel in drawn for line in panel.weights.T]
     usual = np.concatenate([[0.0], *(usual_weights(*line) for line in lines)])
     ends = np.concatenate([[0.0], *(_ends(panel) for panel in drawn)])
-    more = max(0.5 * float(np.ptp(usual)), 100 * ALLOWED)
+    question = drawn[0].question
+    more = max(0.5 * float(np.ptp(usual)), question.allowed)
     low, high = max(ends.min(), usual.min() - more), min(ends.max(), usual.max() + more)
-    margin = 0.04 * (high - low) + 0.5
+    margin = 0.04 * (high - low) + 0.5 * question.step
     return float(low - margin), float(high + margin)
 
 
