@@ -922,3 +922,26 @@ def test_quantiles_are_refused_and_the_error_names_what_has_them():
     with pytest.raises(ParameterError, match="predict_interval") as error:
         EducatedRegressor(family="quantile").fit([[1.0], [2.0]], [1.0, 2.0])
     assert error.value.parameter == "family"
+
+
+def test_a_sheet_of_a_rare_count_has_three_digits_and_names_of_ones_own(tmp_path):
+    random = np.random.default_rng(0)
+    rows = pd.DataFrame({"fuel": random.choice(["gas", "oil"], 2000), "years": 0.1})
+    rows["claims"] = random.poisson(0.008, 2000)
+    model = EducatedRegressor(family="poisson").fit(rows, "claims", exposure="years")
+    words = {"columns": {"fuel": "Fuel of the car"}, "levels": {"fuel": {"gas": "natural gas"}}}
+    case = {"fuel": "gas", "years": 0.1}
+    sheet = model.balance_sheet(case, labels=words)
+    assert 0.001 < sheet.estimate < 0.01
+    lines = [line.rsplit("  ", 1) for line in sheet.to_text().splitlines()]
+    shown = {line[0].strip(): line[-1].strip() for line in lines}
+    assert shown["Estimate of claims"] == f"{sheet.estimate:.5f}"
+    assert shown["90% interval"] == "0 to 0"  # whole numbers
+    assert sheet.pushes[0].text == "Fuel of the car = natural gas"
+    names, file = tmp_path / "words.json", tmp_path / "model.json"
+    names.write_text(json.dumps(words))
+    weigh.save(model, file)
+    rows.head(1).to_csv(tmp_path / "rows.csv", index=False)
+    ask = ["explain", str(file), str(tmp_path / "rows.csv"), "--labels", str(names)]
+    found = CliRunner().invoke(main, ask)
+    assert "Fuel of the car = " in found.output

@@ -250,8 +250,10 @@ def _explain_row(
     named = hasattr(model, "classes_")
     chosen = [find_class(model, text) if named else text for text in (pos_label, against)]
     if labels is not None:
-        from weigh.evidence import evidence_of
+        from weigh.evidence import evidence_of, is_sum
 
-        evidence_of(model)  # an error for models without tables
+        evidence_of(model, is_sum(model))  # an error for models without tables
+        if is_sum(model):
+            return model._explain_case(row, *chosen, labels=labels)
         return model.balance_sheet(row, *chosen, labels=labels)
     return model._explain_case(row, *chosen)

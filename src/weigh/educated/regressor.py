@@ -37,7 +37,7 @@ from weigh.educated.tables import replace_tables
 from weigh.educated.task import Task
 from weigh.engine import Block
 from weigh.errors import Parameter, ParameterError
-from weigh.evidence import Evidence, record
+from weigh.evidence import Evidence, record, with_labels
 from weigh.evidence.exposure import (
     find_given,
     list_offsets,
@@ -362,7 +362,7 @@ class EducatedRegressor(EducatedParameters, RegressorMixin, NumberEstimator):
         table = self._read(X)
         return build_beside(X, contribute(self.evidence_, table), table.backend)
 
-    def balance_sheet(self, row: Any) -> EstimateSheet:
+    def balance_sheet(self, row: Any, *, labels: Any = None) -> EstimateSheet:
         """Explain the estimate of one case, in the unit of y.
 
         Parameters
@@ -371,8 +371,11 @@ class EducatedRegressor(EducatedParameters, RegressorMixin, NumberEstimator):
             The case. A mapping may leave out values that are not known. If the model was fitted
             with named columns of exposure or offset, the row's own values are used; where the row
             has none, an exposure of 1 and an offset of 0.
+        labels : dict, optional
+            Your names of columns and levels, as in `report`.
         """
-        return self._explain(self._read_one(row, "a balance sheet"), self._apart_of(row))
+        table = self._read_one(row, "a balance sheet")
+        return self._explain(table, self._apart_of(row), with_labels(self._learnt, labels))
 
     def _apart_of(self, row: Any) -> dict[str, float]:
         """What the row's exposure and offset add to its total; a missing one is left out."""
@@ -387,15 +390,22 @@ class EducatedRegressor(EducatedParameters, RegressorMixin, NumberEstimator):
                     found[f"{column.name} = {value:g} ({column.role})"] = column.add(value)
         return found
 
-    def _explain(self, table: Table, apart: Mapping[str, float] | None = None) -> EstimateSheet:
-        """The sheet of a table's only row; `apart` adds to its total beside the weights."""
+    def _explain(
+        self, table: Table, apart: Mapping[str, float] | None = None, named: Evidence | None = None
+    ) -> EstimateSheet:
+        """The sheet of a table's only row; `apart` adds to its total beside the weights.
+
+        `named` is the evidence with the names to show.
+        """
         beside = sum((apart or {}).values())
         low, high = (float(end[0]) for end in self._interval(table, COVERAGE, beside))
-        return explain_number(self._learnt, table, (low, high), apart)
+        return explain_number(named or self._learnt, table, (low, high), apart)
 
-    def _explain_case(self, row: Any, pos_label: Any, against: Any) -> EstimateSheet:
+    def _explain_case(
+        self, row: Any, pos_label: Any, against: Any, labels: Any = None
+    ) -> EstimateSheet:
         refuse_classes("a regressor has no classes", pos_label, against)
-        return self.balance_sheet(row)
+        return self.balance_sheet(row, labels=labels)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -243,13 +243,19 @@ function numberView(model) {
   }
 
   // Decimal places that fit the interval, or the estimate where there is none.
-  function places({ interval, estimate }) {
+  function widthPlaces({ interval, estimate }) {
     return digitsOf(interval ? interval[1] - interval[0] : estimate);
+  }
+
+  // Those of the estimate: with a log link it may be much smaller than its interval.
+  function places(sheet) {
+    const wide = widthPlaces(sheet);
+    return factors ? Math.max(wide, digitsOf(sheet.estimate)) : wide;
   }
 
   // Decimal places of the limits of an interval: those of a count are whole numbers.
   function limitPlaces(sheet, ...limits) {
-    return factors && limits.every(Number.isInteger) ? 0 : places(sheet);
+    return factors && limits.every(Number.isInteger) ? 0 : widthPlaces(sheet);
   }
 
   function showAnswer(sheet) {

@@ -190,13 +190,13 @@ def number_cases(model: Any, X: Any, errors: Floats, n: int) -> list[dict[str, A
 
 def _case(title: str, sheet: EstimateSheet, error: float) -> dict[str, Any]:
     low, high = sheet.interval
-    digits = digits_of(high - low)
+    digits, wide = sheet.digits, digits_of(high - low)
     observed = sheet.estimate + error
     foot = [
         ("Start: nothing known", spell(sheet.start, digits)),
         (f"Estimate of {sheet.target}{sheet.condition}", spell(sheet.estimate, digits)),
-        (f"{percent(sheet.coverage)} interval", f"{spell(low, digits)} to {spell(high, digits)}"),
-        ("Observed", spell(observed, digits)),
+        (f"{percent(sheet.coverage)} interval", f"{spell(low, wide)} to {spell(high, wide)}"),
+        ("Observed", spell(observed, wide)),
     ]
     sides = [
         _side(sheet, "Raises the estimate", 1, digits),

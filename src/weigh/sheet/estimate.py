@@ -117,13 +117,19 @@ class EstimateSheet(Shown):
         rate = self.condition.startswith(" per unit") and not self.offsets
         return " of a row with one unit" if rate else ""
 
+    @property
+    def digits(self) -> int:
+        """Decimal places that fit the interval and, with a log link, also a small estimate."""
+        wide = digits_of(self.interval[1] - self.interval[0])
+        return max(wide, digits_of(self.estimate)) if self.link == "log" else wide
+
     def _number(self, value: float, sign: str = "") -> str:
-        return spell(value, digits_of(self.interval[1] - self.interval[0]), sign)
+        return spell(value, self.digits, sign)
 
     def _limit(self, value: float) -> str:
         """A limit of the interval; those of a count are whole numbers."""
         counts = self.link == "log" and all(map(float.is_integer, self.interval))
-        return spell(value, 0) if counts else self._number(value)
+        return spell(value, 0 if counts else digits_of(self.interval[1] - self.interval[0]))
 
     def _per_unit(self, value: float) -> str:
         """A number with the digits of the rate, which may be much smaller than the estimate."""
