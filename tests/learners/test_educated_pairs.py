@@ -16,7 +16,7 @@ import weigh
 from weigh import EducatedNB
 from weigh.bins import Feature
 from weigh.educated import pairs as pairs_module
-from weigh.educated.candidates import find_worths
+from weigh.educated.candidates import cut_columns, find_worths
 from weigh.educated.design import Design, Source, Target
 from weigh.educated.halves import fit_halves, halve
 from weigh.educated.loo import loosen
@@ -33,7 +33,7 @@ from weigh.educated.pairs import (
 from weigh.educated.passes import RowsAtWeights
 from weigh.educated.scales import find_scales
 from weigh.educated.segments import coarsen, is_coarse
-from weigh.educated.selection import PairSearch, _agree, select_pairs
+from weigh.educated.selection import PairSearch, PairTest, _agree, select_pairs
 from weigh.educated.solve import PRECISE, find_weights, state_at
 from weigh.educated.task import PairRequest, Task, narrow, problem_of
 from weigh.engine import Block, CodedRows, code_rows
@@ -369,6 +369,38 @@ def test_at_most_so_many_pairs_earn_their_place_and_the_largest_first():
     (first,) = found.find_earning(1)
     assert order[first] == frozenset("ab")
     assert first in found.find_earning(3)
+
+
+ENOUGH, CLEARLY, BARELY = (12.0, 4.0), (8.0, 2.0), (8.0, 3.0)
+"""Gains in nats and their standard errors, where ten nats are asked for."""
+
+
+@pytest.mark.parametrize(
+    ("gain", "crossed", "kept"),
+    [
+        (ENOUGH, (0.5, 4.0), True),
+        (ENOUGH, (-0.5, 4.0), False),
+        (CLEARLY, (7.0, 2.0), True),
+        (CLEARLY, (5.0, 2.0), False),
+        (CLEARLY, (0.9, 0.2), False),
+        (CLEARLY, None, False),
+        (BARELY, (12.0, 1.0), False),
+    ],
+)
+def test_a_gain_below_one_nat_a_pair_is_enough_if_it_is_clear_in_the_other_half_too(
+    gain, crossed, kept, monkeypatch
+):
+    X, y = draw_xor(2, n_rows=400)
+    task = Task(*literal_task(X, y), request=PairRequest())
+    state, held_out = loosen(find_scales(problem_of(task)).state)
+    salts = tuple(range(len(task.counts)))
+    test = PairTest(task, state, held_out, salts)
+    *halves, ranked = PairSearch(test, cut_columns(task, state, salts)).rank(None)
+    told = iter([gain, crossed])
+    monkeypatch.setattr(PairTest, "_compare", lambda *given: next(told))
+    monkeypatch.setattr(PairTest, "_least", lambda *given: 10.0)
+    found = test.accept(ranked[:3], [half[:3] for half in halves] if crossed else ())
+    assert (found is not None) == kept
 
 
 def rank_by(nats, saved):

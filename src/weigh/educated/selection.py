@@ -15,7 +15,8 @@ half of the rows do well in the other half. They must pass step 4 as well. Becau
 among many, the rows that chose them would overrate them: each half of the rows ranks the pairs, and
 the other half must gain. No sampling error is asked for there: half of the rows choose worse than
 all, so the gain of many weak pairs is understated. Where rows are nearly certain, pairs must also
-remove a quarter of the remaining loss, and more than one nat in all.
+remove a quarter of the remaining loss, and more than one nat in all. A gain of three standard
+errors, over all rows and in the other half, may be smaller than that, and than one nat a pair.
 
 A second round ranks the other pairs by what the first fit with pairs leaves, and adds them by the
 same steps. It must be better than the first.
@@ -59,6 +60,9 @@ LEAST_ROWS = 100
 
 SURE = 1.645
 """Least gain in standard errors: noise reaches it once in twenty times."""
+
+CLEAR = 3.0
+"""Gain in standard errors, cross-validated by halves, that may be less than one nat a pair."""
 
 LEFT = 0.25
 """Least gain where rows are nearly certain, as a share of the remaining loss."""
@@ -161,21 +165,25 @@ class PairTest:
     ) -> Selected | None:
         """Fit with some pairs; None if they do not lower the loss enough.
 
-        With `halves`, the pairs chosen by each half of the rows, the gain is cross-validated.
+        With `halves`, the pairs chosen by each half of the rows, the gain is cross-validated. Then
+        one that is `CLEAR` may be smaller, except for numbers, which `accept_together` tries too.
         """
         task, asked = self.task, self.task.request.most is not None
         found = fit_pairs(task, first, self.state)
         if found is None:
             return None
-        saved = self._save([found.state] * HALVES)
-        if not saved > 0:
+        saved, error = self._compare([found.state] * HALVES)
+        if not saved > SURE * error:
             return None
         kept = [*range(len(found.task.pairs))] if asked else found.find_earning(CANDIDATES)
-        if not asked and saved <= self._least(len(kept)):
+        enough = asked or saved > self._least(len(kept))
+        clear = halves and not task.target.noisy and saved > CLEAR * error
+        if not (enough or clear):
             return None
         if halves:
             saved, error = self._compare([fit_like(found, task, own) for own in halves])
-            if saved <= (SURE * error if asked else 0.0):
+            least = (SURE * error if asked else 0.0) if enough else max(CLEAR * error, NATS)
+            if saved <= least:
                 return None
         return found.keep(kept)
 
