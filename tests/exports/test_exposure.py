@@ -14,6 +14,7 @@ from weigh.exports.selftest import check
 from weigh.formula import Formula, Scorer
 from weigh.serving.rows import RefusalError, RequestedRows, read_rows
 from weigh.serving.served import Served
+from weigh.store import describe
 
 ENDINGS = {"sql": "sql", "python": "py", "onnx": "onnx", "json": "json"}
 
@@ -272,6 +273,22 @@ def test_a_series_names_no_column_for_exports(given):
     model = weigh.EducatedRegressor(family="poisson", pairs=0)
     model.fit(X, rows["claims"], **given(rows))
     assert Formula.of(model).offsets == ()
+
+
+def test_the_provenance_names_exposure_and_offset(tmp_path):
+    model = fit_model(exposure="years", offset="shift")
+    weigh.save(model, tmp_path / "model.json")
+    told = describe(tmp_path / "model.json")
+    assert (told["Exposure"], told["Offset"]) == ("years", "shift")
+    page = weigh.report(model, make_rows(seed=1), "claims")
+    assert ">Exposure<td>years<" in page
+    rows = make_rows()
+    other = weigh.EducatedRegressor(family="poisson", pairs=0)
+    other.fit(rows[["bonus"]], rows["claims"], exposure=rows["years"])
+    weigh.save(other, tmp_path / "other.json")
+    told = describe(tmp_path / "other.json")
+    assert told["Exposure"] == "an array"
+    assert "Offset" not in told
 
 
 def test_one_column_is_not_both_exposure_and_offset():

@@ -101,7 +101,7 @@ def _effect(found: Drift, feature: FeatureDrift) -> str:
     shift = float(max(feature.shift, key=abs))
     if found.link == "identity":
         return spell(shift, digits_of(found.features[0].effect), "+")
-    return f"{_scale(found) * shift:+.1f}"
+    return spell(_scale(found) * shift, 1, "+")
 
 
 def _p(value: float) -> str:

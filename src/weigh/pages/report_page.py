@@ -48,7 +48,7 @@ from weigh.pages.weights import weight_cards
 from weigh.scorecard.bands import implied_costs
 from weigh.scorecard.show import view as view_card
 from weigh.sheet import BalanceSheet, notes_of, sides_of, summary_lines
-from weigh.store import tell_parameters
+from weigh.store import tell_offsets, tell_parameters
 from weigh.writing import write_text
 
 
@@ -338,7 +338,7 @@ def _provenance(subject: Subject) -> list[tuple[str, str]]:
     if subject.model is None:
         return []
     known = getattr(subject.model, "provenance_", None)
-    lines = [] if known is None else known.lines()
+    lines = [*([] if known is None else known.lines()), *tell_offsets(subject.evidence)]
     record = (subject.card or subject.evidence).edits
     edits = [(f"Edit {i}", str(e)) for i, e in enumerate(record, 1)]
     told = tell_parameters(subject.card or subject.model)

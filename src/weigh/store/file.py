@@ -169,9 +169,16 @@ def describe(path: str | os.PathLike[str]) -> dict[str, str]:
     known = getattr(model, "provenance_", None)
     lines = [("Model", type(model).__name__), *([] if known is None else known.lines())]
     evidence: Any = getattr(model, "evidence_", None)
+    lines += [] if evidence is None else tell_offsets(evidence)
     edits = getattr(model, "edits", () if evidence is None else evidence.edits)  # of a card
     lines += [(f"Edit {i}", str(edit)) for i, edit in enumerate(edits, 1)]
     return dict([*lines, *tell_parameters(model)])
+
+
+def tell_offsets(evidence: Any) -> list[tuple[str, str]]:
+    """The exposure and the offset of a fit, by heading; an array has no name."""
+    given = {"Exposure": evidence.exposure, "Offset": evidence.offset}
+    return [(role, name or "an array") for role, name in given.items() if name is not None]
 
 
 def tell_parameters(model: Any) -> list[tuple[str, str]]:
