@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 from jsonschema import Draft202012Validator
@@ -320,6 +321,31 @@ def test_a_model_ends_with_its_last_period_if_events_come_later():
     assert EducatedSurvival(periods=[20.0, last]).fit(frame, BOTH).horizon_ == last
     calm = frame.assign(died=frame["died"] & (frame["days"] <= 60))  # no event after the last end
     assert EducatedSurvival(periods=[20.0, 60.0]).fit(calm, BOTH).horizon_ == last
+
+
+@pytest.mark.parametrize("entry", [False, True])
+def test_a_dataframe_of_outcomes_is_the_pair_of_names(entry):
+    frame = draw(entry=entry)
+    names = ["died", "days", "start"] if entry else [*BOTH]
+    named = EducatedSurvival(periods=4, pairs=0).fit(frame, tuple(names))
+    words = frame[names].assign(died=np.where(frame["died"], "yes", "no"))
+    for X, y in (
+        (frame.drop(columns=names), frame[names]),
+        (frame, words),  # the outcomes are no features
+        (frame.drop(columns=names), pa.Table.from_pandas(frame[names])),
+    ):
+        model = EducatedSurvival(periods=4, pairs=0).fit(X, y)
+        assert model.feature_names_in_.tolist() == ["age", "drug"]
+        np.testing.assert_array_equal(model.predict_hazard(frame), named.predict_hazard(frame))
+    if not entry:
+        X, y = frame.drop(columns=names), frame[names]
+        scores = cross_val_score(EducatedSurvival(periods=4, pairs=0), X, y, cv=3)
+        assert (scores > 0.5).all()
+    with pytest.raises(ValueError, match="400 rows against 399"):
+        EducatedSurvival().fit(frame, frame[names].head(399))
+    for odd in (frame["died"], (frame["died"], frame["days"])):
+        with pytest.raises(ParameterError, match="a dataframe of these two columns"):
+            EducatedSurvival().fit(frame, odd)
 
 
 def test_a_waterfall_names_the_period_of_the_hazard():

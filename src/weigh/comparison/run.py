@@ -236,7 +236,7 @@ def choose(
     limit = base_loss if best.loss < base_loss else np.inf
     near = [best, *takewhile(lambda entry: _is_near(entry, limit, errors), fitted[1:])]
     chosen = min(near, key=lambda entry: (rank(entry.estimator), entry.loss))
-    reason = _reason(chosen, best, len(fitted), unit)
+    reason = _reason(chosen, best, len(fitted), unit, len(entries))
     if best.loss >= base_loss:
         alone = "base rate" if unit == BITS else "mean"
         reason += f" But none is of use: the {alone} alone has less."
@@ -255,9 +255,10 @@ def _tell_loss(value: float, unit: str, sign: str = "") -> str:
     return f"{text} {unit}" if unit == BITS else f"{unit} {text}"
 
 
-def _reason(chosen: Entry, best: Entry, n: int, unit: str) -> str:
+def _reason(chosen: Entry, best: Entry, n: int, unit: str, tried: int) -> str:
     if n == 1:
-        return f"{chosen.name} is the only learner that could be fitted."
+        fitted = " that could be fitted" if tried > 1 else ""
+        return f"{chosen.name} is the only learner{fitted}."
     if chosen is best:
         return (
             f"{best.name} has the least loss, {_tell_loss(best.loss, unit)}. No simpler learner is "

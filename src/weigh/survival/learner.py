@@ -114,11 +114,11 @@ class EducatedSurvival(EducatedParameters, NumberEstimator):
         ----------
         X : table
             Any dataframe, array or list of dicts, in memory.
-        y : pair or triple of str, or structured array
+        y : pair or triple of str, dataframe or structured array
             Names of the columns of X with the event (1 if it came, 0 if the row is censored), the
             duration and, optionally, the entry, before which the row was not observed: such as
-            ("died", "days"). Or a structured array with a boolean field of events and a field of
-            durations, as in scikit-survival.
+            ("died", "days"). Or a dataframe of these columns, in this order, or a structured array
+            with a boolean field of events and a field of durations, as in scikit-survival.
         sample_weight : array or str, optional
             Row weights, or the name of their column in X.
         """

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from weigh.errors import Parameter, ParameterError
-from weigh.frames import Floats, Integers, Table, read_numbers, tell_rows, to_arrow
+from weigh.frames import Floats, Integers, Table, read, read_numbers, tell_rows, to_arrow, wrap
 from weigh.parameters import is_number
 
 ROLES = ("event", "duration", "entry")
@@ -46,20 +46,30 @@ class Outcomes:
 
 
 def read_outcomes(table: Table, y: Any, needs_event: bool = True) -> tuple[Table, Outcomes]:
-    """Separate the features of a table from its outcomes: named columns, or a structured array.
+    """Separate the features of a table from its outcomes: named columns, or values of their own.
 
-    Durations must be positive and above the entry. If `needs_event`, some row must have the event.
+    The values are the fields of a structured array, or the columns of a dataframe. Durations must
+    be positive and above the entry. If `needs_event`, some row must have the event.
     """
     columns: Sequence[Any]
+    source = table
     if getattr(getattr(y, "dtype", None), "names", None):
         names, columns = _fields(y)
     elif isinstance(y, list | tuple) and all(isinstance(name, str) for name in y):
         names = columns = tuple(y)
+    elif wrap(y) is not None:
+        source = read(y)
+        names, columns = source.names, [*source.names]
+        if source.n_rows != table.n_rows:
+            raise ValueError(
+                f"X and y must have equal length: {table.n_rows} rows against {source.n_rows}"
+            )
     else:
         raise ParameterError(
             Parameter("y"),
             " must name the columns of event and duration, such as ('died', 'days'), or be a "
-            f"structured array with these two fields, got {type(y).__name__}",
+            "dataframe of these two columns or a structured array with these two fields, got "
+            f"{type(y).__name__}",
         )
     if len(names) not in (2, 3):
         raise ParameterError(
@@ -68,13 +78,14 @@ def read_outcomes(table: Table, y: Any, needs_event: bool = True) -> tuple[Table
     if len({*names}) < len(names):
         raise ParameterError(Parameter("y", part="duration"), f" names a column twice: {[*names]}")
     told = [f"{role} {name!r}" for role, name in zip(ROLES, names, strict=False)]
-    found = [_numbers(table, column, name) for column, name in zip(columns, told, strict=True)]
+    found = [_numbers(source, column, name) for column, name in zip(columns, told, strict=True)]
     event, duration = found[:2]
     entry = found[2] if len(found) == 3 else np.zeros(table.n_rows)
     if needs_event and not event.any():
         _refuse(told[0], "is 0 in every row; a survival model needs rows with the event")
     _check(event, duration, entry, told)
-    features = table.without({*names}) if columns is names else table
+    own = columns is names or source is not table
+    features = table.without({*names}) if own else table
     return features, Outcomes(event > 0, duration, entry, names)
 
 
