@@ -68,8 +68,12 @@ def _find(
             return count_summary(ColumnSummary.of_counts(column, counted[name]), name, settings)
         return count_summary(ColumnSummary(column, rows), name, settings)
 
-    return _tally(sample, groups, count).tables
+    known = counted and not crosses and all(own.categorical for own in settings.values())
+    return _tally(sample, groups, count, 0 if known else sample.table.n_rows).tables
 
+
+COUNTED = 4
+"""Blocks of bytes that are counted at a time: adding their tables takes time, too."""
 
 MOST_CELLS = 1 << 18
 """Largest table of counts, of four bytes each, that stays in the processor's cache."""
@@ -86,11 +90,11 @@ def _count_bytes(sample: Sample) -> dict[str, Floats]:
         return {}
 
     def count(start: int) -> Integers:
-        block = slice(start, start + BLOCK)
+        block = slice(start, start + COUNTED * BLOCK)
         return rows.take(block).count_bytes(matrix[block])
 
     counts: Floats = np.zeros((rows.n_classes, len(names), 256))
-    for part in stream(count, range(0, len(matrix), BLOCK)):  # few parts exist at a time
+    for part in stream(count, range(0, len(matrix), COUNTED * BLOCK)):  # few parts exist at a time
         counts += part
     return dict(zip(names, counts.transpose(1, 2, 0), strict=True))
 
@@ -119,9 +123,15 @@ def group_columns(
 
 
 def _tally(
-    sample: Sample, groups: Sequence[Sequence[Item]], count: Callable[[Item, Rows], Counts]
+    sample: Sample,
+    groups: Sequence[Sequence[Item]],
+    count: Callable[[Item, Rows], Counts],
+    n_rows: int,
 ) -> Tally:
-    """Count each group of columns: one column, or the two of a cross."""
+    """Count each group of columns: one column, or the two of a cross.
+
+    Threads are used if `n_rows`, the rows that are left to read, are enough.
+    """
     rows = Rows(sample.labels, sample.weight, len(sample.classes))
 
     def count_group(group: Sequence[Item]) -> Counts:
@@ -131,7 +141,7 @@ def _tally(
         left, right = (part.feature.parts[0] for part in counts)
         return count_all_pairs(sample, [(left, right)])[0]
 
-    counts = spread(count_group, groups, sample.table.n_rows)
+    counts = spread(count_group, groups, n_rows)
     return Tally(sample.classes, sample.class_counts, tuple(counts))
 
 
@@ -202,7 +212,8 @@ def tally_levels(
             feature, column = _read_numbers(feature, ColumnSummary(numbers, rows)), numbers
         return count_levels(_with_missing(feature), column, rows)
 
-    return _tally(sample, [feature.parts for feature in features], count_part)
+    parts = [feature.parts for feature in features]
+    return _tally(sample, parts, count_part, sample.table.n_rows)
 
 
 def tally_counts(sample: Sample) -> Tally:
