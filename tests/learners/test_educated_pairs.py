@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit
+from sklearn.metrics import log_loss
 from tests.model_files import validate
 
 import weigh
@@ -431,6 +432,25 @@ def test_halves_are_not_asked_about_pairs_of_sure_evidence_or_about_few():
     assert _agree([half, half], [])
     assert not _agree([half, half], half[:170])  # thirty are left
     assert not _agree([half, half], half[:150])  # and fifty that save nothing
+
+
+def draw_rule(n_rows, seed):
+    """Rows whose class three columns decide, but for one cell of two others; and five of noise."""
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, 3, (n_rows, 10))
+    codes[:, 3:5] = rng.integers(0, 9, (n_rows, 2))
+    total = codes[:, :3] @ [3, 2, 1] - 5.6 + 6 * ((codes[:, 3] == 0) & (codes[:, 4] == 2))
+    return pd.DataFrame(codes, columns=[*"abcdefghij"]).astype(str), (total > 0).astype(int)
+
+
+def test_the_first_pairs_are_tried_where_rows_are_nearly_certain():
+    """Slopes are close to zero there, so that neither their evidence nor halves of rows agree."""
+    (X, y), (new, truth) = draw_rule(2000, 2), draw_rule(2000, 3)
+    alone, model = EducatedNB(pairs=0).fit(X, y), EducatedNB().fit(X, y)
+    assert alone.loo_loss_ < 0.15
+    assert ("d", "e") in [pair.columns for pair in model.pairs_]
+    found = [log_loss(truth, one.predict_proba(new)[:, 1]) for one in (model, alone)]
+    assert found[0] < 0.2 * found[1]
 
 
 def test_auto_does_not_depend_on_the_order_of_rows_or_columns():
