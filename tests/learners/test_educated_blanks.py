@@ -304,6 +304,26 @@ def test_a_known_answer_of_a_pair_speaks_for_its_partner(monkeypatch):
         np.testing.assert_allclose(one.centred, other.centred, atol=1e-8)
 
 
+def test_partners_that_say_nothing_of_each_other_have_no_margins():
+    X, y = draw_partners(3000, 0)
+    X["b"] = np.random.default_rng(1).permutation(X["b"])
+    evidence = EducatedNB(pairs=[("a", "b")]).fit(X, y).evidence_
+    assert "a & b" in evidence
+    assert evidence["a & b"].margins is None
+
+
+def test_a_pair_that_is_not_known_in_every_training_row_has_no_margins(monkeypatch):
+    """They would change the totals of training rows, for which all weights were fitted."""
+    for limit in ("LEAST_GAIN", "SPOKEN_GAIN"):
+        monkeypatch.setattr(f"weigh.educated.attenuation.{limit}", -np.inf)
+    X, y = draw_partners(500, 0)
+    X.loc[::9, "b"] = None
+    pairs = [("a", "b"), ("a", "c")]
+    evidence = EducatedNB(pairs=pairs, missing="skip").fit(X, y).evidence_
+    assert evidence["a & b"].margins is None
+    assert evidence["a & c"].margins is not None
+
+
 def test_margins_count_where_one_answer_of_the_pair_is_not_known_and_nowhere_else():
     model, (X, _) = fitted_partners(), draw_partners(200, 2)
     evidence, rule = model.evidence_, model.evidence_.attenuation
