@@ -107,6 +107,22 @@ def test_merged_parts_share_their_rare_values():
     assert {*merged.others} == {*one["town"].dropna(), *other["town"].dropna()} - {"t01"}
 
 
+@pytest.mark.parametrize("given", [{"max_levels": 1}, {"bins": {"x": [["v000"]]}}])
+def test_at_most_a_hundred_rare_values_are_recorded_also_of_merged_parts(given):
+    """The values are v000, ... of one part and w000, ... of the other; the first are frequent."""
+    models = []
+    for letter in "vw":
+        names = ["v000"] * 400 + [f"{letter}{i:03d}" for i in range(1, 151) for _ in range(151 - i)]
+        table = pd.DataFrame({"x": names, "y": np.arange(len(names)) % 2})
+        models.append(weigh.EvidenceNB(**given).fit(table, "y"))
+        known = models[-1].evidence_["x"].feature.others
+        assert known == tuple(f"{letter}{i:03d}" for i in range(1, 101))
+        sheet = models[-1].balance_sheet
+        assert str(sheet({"x": f"{letter}150"}).items[0]) == f"x = other ({letter}150)"
+    merged = models[0].merge(models[1]).evidence_["x"].feature.others
+    assert len(merged) == len({*merged}) == 100
+
+
 @pytest.mark.parametrize("odd", [["t01"], ["x", "x"], [None], "x"])
 def test_a_file_whose_rare_values_make_no_sense_is_refused(odd, tmp_path):
     weigh.save(LEARNERS["evidence"].fit(make_towns(), "y"), tmp_path / "model.json")
