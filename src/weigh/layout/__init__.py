@@ -7,12 +7,13 @@ view  tables and sentences as data, and their text
 from collections.abc import Sequence
 
 from weigh.layout.html import asset, document, embed, escape, render
-from weigh.layout.view import Bar, Grid, Shown, View, fold_rest, tabulate, to_plain
+from weigh.layout.view import Bar, Grid, Shown, Side, View, fold_rest, sides_to_text, tabulate
 
 __all__ = [
     "Bar",
     "Grid",
     "Shown",
+    "Side",
     "View",
     "asset",
     "count_of",
@@ -25,8 +26,8 @@ __all__ = [
     "render",
     "share_of",
     "shorten",
+    "sides_to_text",
     "tabulate",
-    "to_plain",
 ]
 
 MOST = 3

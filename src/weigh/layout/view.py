@@ -10,6 +10,7 @@ import io
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Any, TypeAlias
 
 from weigh.bins import printable
@@ -109,6 +110,15 @@ def fold_rest(grids: Iterable[Grid]) -> tuple[Grid, ...]:
 
 
 @dataclass(frozen=True)
+class Side:
+    """One of two columns beside each other: title, lines of text and number, and their sum."""
+
+    title: str
+    lines: list[tuple[str, str]]
+    total: tuple[str, str]
+
+
+@dataclass(frozen=True)
 class View:
     """A title, grids and sentences."""
 
@@ -177,6 +187,30 @@ def to_plain(*parts: Any, width: int) -> str:
     for part in parts:
         console.print(Text(printable(part)) if isinstance(part, str) else part)
     return "\n".join(line.rstrip() for line in buffer.getvalue().rstrip().splitlines())
+
+
+def sides_to_text(
+    sides: Sequence[Side], foot: Iterable[tuple[str, str]], notes: Iterable[str], width: int
+) -> str:
+    """Columns beside each other with their sums, lines and numbers below them, and sentences."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    def cell(text: str) -> Text:
+        return Text(printable(text), overflow="fold")
+
+    table = Table(box=box.SIMPLE, show_edge=False, pad_edge=False, show_footer=True)
+    for side in sides:
+        table.add_column(cell(side.title), cell(side.total[0]), overflow="fold")
+        table.add_column("", cell(side.total[1]), justify="right", no_wrap=True)
+    for pairs in zip_longest(*(side.lines for side in sides), fillvalue=("", "")):
+        table.add_row(*(cell(text) for pair in pairs for text in pair))
+    below = Table.grid(padding=(0, 2))
+    below.add_column(overflow="fold")
+    for text, number in foot:
+        below.add_row(cell(text), cell(number))
+    return to_plain(table, "", below, "", *notes, width=width)
 
 
 def _tables(grid: Grid, width: int) -> Iterator[Any]:

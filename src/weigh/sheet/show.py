@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import zip_longest
 from math import floor, log10
 from typing import TYPE_CHECKING
 
-from weigh.bins import label, printable
+from weigh.bins import label
 from weigh.evidence import Units, hundredths, signed
 from weigh.frames import NOT_KNOWN
-from weigh.layout import Bar, Grid, View, percent, to_plain
+from weigh.layout import Bar, Grid, Side, View, percent, sides_to_text
 
 if TYPE_CHECKING:
     from weigh.sheet.balance import BalanceSheet, Item
@@ -19,15 +17,6 @@ BLANK = label(NOT_KNOWN)
 
 LISTED = 12
 """Maximum number of features without an answer that a note lists, here and on pages."""
-
-
-@dataclass(frozen=True)
-class Side:
-    """One of the two columns: its title, lines of text and rounded weight, and their sum."""
-
-    title: str
-    lines: list[tuple[str, str]]
-    total: tuple[str, str]
 
 
 def sides_of(sheet: BalanceSheet) -> tuple[Side, Side]:
@@ -185,25 +174,7 @@ def notes_of(sheet: BalanceSheet) -> list[str]:
 
 def to_text(sheet: BalanceSheet, width: int) -> str:
     """Two columns, the totals, and the probability, as plain text."""
-    from rich import box
-    from rich.table import Table as Grid
-    from rich.text import Text as RichText
-
-    def cell(text: str) -> RichText:
-        return RichText(printable(text), overflow="fold")
-
-    sides = sides_of(sheet)
-    grid = Grid(box=box.SIMPLE, show_edge=False, pad_edge=False, show_footer=True)
-    for side in sides:
-        grid.add_column(cell(side.title), cell(side.total[0]), overflow="fold")
-        grid.add_column("", cell(side.total[1]), justify="right", no_wrap=True)
-    for pairs in zip_longest(*(side.lines for side in sides), fillvalue=("", "")):
-        grid.add_row(*(cell(text) for pair in pairs for text in pair))
-    foot = Grid.grid(padding=(0, 2))
-    foot.add_column(overflow="fold")
-    for text, number in summary_lines(sheet):
-        foot.add_row(cell(text), cell(number))
-    return to_plain(grid, "", foot, "", *notes_of(sheet), width=width)
+    return sides_to_text(sides_of(sheet), summary_lines(sheet), notes_of(sheet), width)
 
 
 def to_view(sheet: BalanceSheet) -> View:
