@@ -80,11 +80,20 @@ def _temperature(groups: Groups) -> Recalibration:
     """Temperature scaling: a straight line through 0."""
     shares = groups.positives / groups.weight
 
-    def loss(log_slope: float) -> float:
-        return LOGISTIC.moments(np.exp(log_slope) * groups.p, shares, groups.weight).loss
+    def loss(slope: float) -> float:
+        return LOGISTIC.moments(slope * groups.p, shares, groups.weight).loss
 
-    found = minimize_scalar(loss, bounds=LOG_SLOPES, options={"xatol": 1e-12})
-    return _line("temperature", 0.0, 0.0, float(np.exp(found.x)))
+    return _line("temperature", 0.0, 0.0, best_slope(loss))
+
+
+def best_slope(loss: Callable[[float], float]) -> float:
+    """The slope of totals with the lowest loss, within the bounds of `LOG_SLOPES`."""
+
+    def at(log_slope: float) -> float:
+        return loss(np.exp(log_slope))
+
+    found = minimize_scalar(at, bounds=LOG_SLOPES, options={"xatol": 1e-12})
+    return float(np.exp(found.x))
 
 
 def _line(method: Method, point: float, level: float, slope: float) -> Recalibration:

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize, minimize_scalar
+from scipy.optimize import minimize
 from scipy.special import log_softmax, logit
 
 from weigh import engine
-from weigh.calibrate.calibrator import LOG_SLOPES, recalibrate
+from weigh.calibrate.calibrator import LOG_SLOPES, best_slope, recalibrate
 from weigh.evidence import (
     BOUND,
     DerivedModel,
@@ -102,13 +102,12 @@ def fit_temperature(held: HoldOutTotals) -> Scaling:
     """Temperature scaling: one slope for all classes, which changes no decision."""
     rows = np.arange(len(held.labels))
 
-    def loss(log_slope: float) -> float:
-        p = engine.link(np.exp(log_slope) * held.totals, held.link)[rows, held.labels]
+    def loss(slope: float) -> float:
+        p = engine.link(slope * held.totals, held.link)[rows, held.labels]
         return -float(held.weight @ np.log(np.maximum(p, BOUND**2)))
 
-    found = minimize_scalar(loss, bounds=LOG_SLOPES, options={"xatol": 1e-12})
     n = held.totals.shape[1]
-    return Scaling(np.full(n, np.exp(found.x)), np.zeros(n))
+    return Scaling(np.full(n, best_slope(loss)), np.zeros(n))
 
 
 def fit_vector(held: HoldOutTotals) -> Scaling:
