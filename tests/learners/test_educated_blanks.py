@@ -21,7 +21,7 @@ from sklearn.datasets import load_iris
 import weigh
 from weigh import NOT_KNOWN, EducatedNB
 from weigh.educated import kernels
-from weigh.educated.attenuation import WIDE
+from weigh.educated.attenuation import ENDS, WIDE
 from weigh.educated.blanks import LOOSE, Masks, base_totals, zero_not_known
 from weigh.engine import Block, CodedRows
 from weigh.evidence import flip, weigh_tally
@@ -222,6 +222,32 @@ def test_the_factor_of_incomplete_rows_loses_least_over_all_ways_to_blank_a_row(
     found = literal_factored_loss([*moved, np.log1p(rule.k)], before, X, y)
     assert found == pytest.approx(best.fun, abs=1e-4)
     assert rule.k == pytest.approx(np.expm1(best.x[-1]), rel=0.01)
+
+
+def test_a_factor_at_its_limit_leaves_the_weights_of_not_known_optimal(monkeypatch):
+    """A copied column and steep classes: k is at its limit, where only u can still move."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=4000)
+    X = pd.DataFrame({"x": x, "copied": x, "c": rng.choice([*"ab"], len(x))})
+    y = (rng.random(len(x)) < expit(3 * x - 4)).astype(int)
+    monkeypatch.setattr("weigh.educated.attenuation.LEAST_GAIN", np.inf)
+    before = EducatedNB(bins=8, pairs=0).fit(X, y)
+    monkeypatch.setattr("weigh.educated.attenuation.LEAST_GAIN", -np.inf)
+    after = EducatedNB(bins=8, pairs=0).fit(X, y)
+    log = np.log1p(after.evidence_.attenuation.k)
+    assert log == pytest.approx(ENDS[0])
+    assert after.n_passes_ < 40
+    tables = zip(after.evidence_, before.evidence_, strict=True)
+    moved = [(b.by_class - a.by_class)[0, 0] for a, b in tables]
+    best = minimize(
+        lambda u: literal_factored_loss([*u, log], before.evidence_, X, y),
+        np.array(moved),
+        constraints={"type": "eq", "fun": lambda u: u.sum()},
+        options={"maxiter": 30, "ftol": 1e-12},
+        method="SLSQP",
+    )
+    found = literal_factored_loss([*moved, log], before.evidence_, X, y)
+    assert found == pytest.approx(best.fun, abs=1e-4)
 
 
 # ---------------------------------------------------------------- what partners say

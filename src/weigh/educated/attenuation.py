@@ -52,6 +52,9 @@ not pay for the additional weights."""
 FIRST = tuple(np.arange(-2.0, 13.0, 2.0).tolist())
 """Values of ln(1 + k) at which the search may start."""
 
+ENDS = FIRST[0] - 2, FIRST[-1] + 4
+"""Least and largest ln(1 + k)."""
+
 WIDE = 4.0
 """Prior standard deviation of ln(1 + k), and of each share of what partners say."""
 
@@ -239,8 +242,11 @@ class _Point:
         here = np.concatenate([asked.blanked.u[: len(own), 0], asked.spoken, asked.logs])[free]
         loss, size = numbers.tolist()
         whole = loss + 0.5 * float(pull @ here**2)
-        bent = hessian[np.ix_(free, free)] + np.diag(pull)
-        return cls(asked, rows, variances, loss, whole, size, slopes[free] + pull * here, bent)
+        gradient, bent = slopes[free] + pull * here, hessian[np.ix_(free, free)] + np.diag(pull)
+        low, high = asked.logs[0] <= ENDS[0], asked.logs[0] >= ENDS[1]
+        if (low and gradient[-1] > 0) or (high and gradient[-1] < 0):  # k stays at its limit
+            gradient[-1], bent[-1, :-1], bent[:-1, -1] = 0.0, 0.0, 0.0
+        return cls(asked, rows, variances, loss, whole, size, gradient, bent)
 
     @property
     def _n_free(self) -> int:
@@ -273,7 +279,7 @@ class _Point:
         asked, u, n = self.asked, self.asked.blanked.u.copy(), self._n_free
         if asked.joint:
             u[self.variances > 0, 0] -= step[:n]
-        log = float(np.clip(asked.logs[0] - step[-1], FIRST[0] - 2, FIRST[-1] + 4))
+        log = float(np.clip(asked.logs[0] - step[-1], *ENDS))
         blanked, spoken = replace(asked.blanked, u=u), asked.spoken - step[n:-1]
         moved = replace(asked, blanked=blanked, spoken=spoken, logs=(log,))
         return _Point.at(moved, self.rows, self.variances)
