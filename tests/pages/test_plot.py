@@ -17,6 +17,7 @@ from weigh import (
     AttenuationPathDisplay,
     BalanceSheetDisplay,
     BoostedNB,
+    EducatedNB,
     EvidenceNB,
     PerplexedNB,
     RoundsDisplay,
@@ -189,6 +190,37 @@ def test_items_beyond_those_asked_for_share_a_bar(ax):
     assert [abs(length) for _, length in found[1:6]] == pytest.approx([100 * w for w in heaviest])
     start, length = found[-2]
     assert start + length == pytest.approx(100 * sheet.total)
+
+
+def test_items_that_are_rounded_to_0_share_a_bar(ax):
+    columns = [f"x{j}" for j in range(6)]
+    rows = [{name: "ab"[(i >> j) & 1] for j, name in enumerate(columns)} for i in range(640)]
+    y = [int(row["x0"] + row["x1"] > "ab") for row in rows]  # the other columns say nothing
+    sheet = EvidenceNB(smoothing=0).fit(rows[:-1], y[:-1]).balance_sheet(rows[0])
+    small = [item for item in sheet.items if item.weight and abs(item.weight) < 0.005]
+    BalanceSheetDisplay(sheet).plot(ax=ax)
+    assert len(small) > 1
+    assert labels(ax)[-2] == f"{len(small)} more"
+    assert not {str(item) for item in small} & {*labels(ax)}
+    BalanceSheetDisplay(sheet, max_items=6).plot(ax=ax)
+    assert {str(item) for item in small} <= {*labels(ax)}
+
+
+@pytest.mark.parametrize("asked", [{}, {"c": "a"}, {"x": 1.0, "c": "a"}])
+def test_the_factor_of_an_incomplete_row_has_a_bar_and_a_complete_row_has_none(ax, asked):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=1000)
+    rows = [{"x": a, "again": a, "c": "ab"[i % 2]} for i, a in enumerate(x.tolist())]
+    fitted = EducatedNB(pairs=0).fit(rows, rng.random(1000) < 1 / (1 + np.exp(-4 * x)))
+    assert fitted.evidence_.attenuation is not None
+    for row in (asked, rows[0]):
+        ax.clear()
+        sheet = fitted.balance_sheet(row)
+        BalanceSheetDisplay(sheet).plot(ax=ax)
+        factors = [name for name in labels(ax) if "actor" in name or "xponent" in name]
+        known = row == rows[0]
+        assert len(factors) == (not known)
+        assert known or factors[0].endswith(f"{sheet.attenuation.n:.0%} not known")
 
 
 @pytest.mark.parametrize("size", [(3, 2.5), (5, 4), (14, 3)])

@@ -5,6 +5,7 @@ import matplotlib
 matplotlib.use("Agg")
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -21,6 +22,7 @@ from weigh import (
     AdjustedNB,
     BoostedNB,
     C44Classifier,
+    EducatedNB,
     EducatedRegressor,
     EvidenceDisplay,
     EvidenceNB,
@@ -485,7 +487,22 @@ def test_names_that_begin_alike_are_told_apart_by_their_ends():
     short = shorten_all(names, 20)
     assert len({*short}) == 3
     assert all(len(name) <= 20 for name in short)
+    alike = [f"question_number_{i:02}_with_a_rather_long_name" for i in range(30)]
+    assert len({*shorten_all(alike, 16)}) == len(alike)
+    assert max(map(len, shorten_all(alike, 16))) == 16
     assert shorten_all(["short", "long and alone in the world"], 10) == ["short", "long and …"]
+
+
+def test_titles_of_features_and_pairs_with_long_names_differ():
+    names = [f"question_number_{i:02}_with_a_rather_long_name" for i in range(3)]
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({name: rng.choice([*"ab"], 400) for name in names})
+    y = (X[names[0]] == "a") ^ (X[names[1]] == "a") ^ (rng.random(400) < 0.1)
+    display = EvidenceDisplay.from_estimator(EducatedNB(pairs=[names[:2]]).fit(X, y))
+    titles = [ax.get_title(loc="left") for ax in display.axes_]
+    pair = next(title for title in titles if " & " in title)
+    assert len({*titles}) == 4
+    assert all(f"r_{i:02}" in pair or f"{i:02}_w" in pair for i in range(2))
 
 
 @settings(max_examples=100, deadline=None)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import textwrap
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import import_module
+from itertools import takewhile
 from typing import Any, Self
 
 import numpy as np
@@ -139,16 +140,41 @@ def shorten_middle(text: str, most: int = 48) -> str:
 
 
 def shorten_all(texts: Sequence[str], most: int = 48) -> list[str]:
-    """Shortened names for one figure; those that would be equal are cut in the middle.
+    """Shortened names for one figure; those that would be equal are cut elsewhere.
+
+    They are cut in the middle, or, if that leaves them equal, on both sides of what differs.
 
     >>> shorten_all(["income of the father", "income of the mother", "age"], 12)
     ['incom…father', 'incom…mother', 'age']
+    >>> shorten_all(["laboratory_value_01_in_mmol", "laboratory_value_02_in_mmol"], 12)
+    ['…lue_01_in_…', '…lue_02_in_…']
     """
-    short = [shorten(text, most) for text in texts]
+    whole, short = [printable(text) for text in texts], [shorten(text, most) for text in texts]
+    for cut in (lambda text, alike: shorten_middle(text, most), partial(_around, most=most)):
+        short = _tell_apart(whole, short, cut)
+    return short
+
+
+def _tell_apart(
+    whole: Sequence[str], short: Sequence[str], cut: Callable[[str, Collection[str]], str]
+) -> list[str]:
+    """Cut different names that were shortened to the same text again."""
+    alike: dict[str, set[str]] = {}
+    for name, text in zip(whole, short, strict=True):
+        alike.setdefault(text, set()).add(name)
     return [
-        shorten_middle(text, most) if short.count(cut) > 1 else cut
-        for cut, text in zip(short, texts, strict=True)
+        text if len(alike[text]) == 1 else cut(name, alike[text])
+        for name, text in zip(whole, short, strict=True)
     ]
+
+
+def _around(text: str, alike: Collection[str], most: int) -> str:
+    """The part of a text in which it differs from others that begin alike."""
+    kept, ends = most - 2, zip(min(alike), max(alike), strict=False)
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], ends))
+    start = max(min(same - kept // 2, len(text) - kept - 1), 0)
+    before, after = "…" * (start > 0), "…" * (start + kept < len(text))
+    return f"{before}{text[start : start + kept]}{after}"
 
 
 def wrap(text: str, width: float, per_inch: float = 15) -> str:

@@ -169,6 +169,9 @@ def _colours(table: FeatureTable, levels: Integers) -> Any:
     return colours
 
 
+SMALL = 0.005
+"""Weights below this are rounded to 0. If there are several, they share a bar."""
+
 LEAST = 0.17
 """The minimum height of a bar, in inches."""
 
@@ -181,8 +184,8 @@ class BalanceSheetDisplay(Display):
     sheet : BalanceSheet
         The case to draw.
     max_items : int, optional
-        Largest number of items with their own bar, the heaviest first; the rest share one. On small
-        axes fewer fit.
+        Largest number of items with their own bar, the heaviest first; the rest share one. Default:
+        all but those whose weight is rounded to 0. On small axes fewer fit.
     adverse : label, optional
         The class whose evidence is vermilion instead of blue. Default: the class that positive
         weights oppose.
@@ -218,7 +221,7 @@ class BalanceSheetDisplay(Display):
         return cls(sheet, max_items=max_items, adverse=adverse).plot(ax=ax)
 
     def _size(self) -> tuple[float, float]:
-        return 8.0, 1.2 + 0.32 * (len(self._bars(self.max_items)[0]) + 1)
+        return 8.0, 1.2 + 0.32 * (len(self._bars(self._wanted)[0]) + 1)
 
     def _draw(self, ax: Any) -> None:
         names, weights = self._bars(self._most(ax))
@@ -230,15 +233,24 @@ class BalanceSheetDisplay(Display):
         self._label(ax, names, starts + weights, weights)
 
     def _most(self, ax: Any) -> int:
-        """The number of items with a bar: `max_items`, or as many as fit."""
+        """The number of items with a bar: those wanted, or as many as fit."""
         others = len(self._bars(0)[0]) + 1  # prior, rest, total and adjustments
         fit = max(int((inches(ax)[1] - 0.9) / LEAST) - others, 1)
-        return fit if self.max_items is None else min(fit, self.max_items)
+        return min(fit, self._wanted)
 
-    def _bars(self, most: int | None) -> tuple[list[Name], np.ndarray[Any, Any]]:
+    @property
+    def _wanted(self) -> int:
+        """The number of items with a bar: `max_items`, or all but those that are rounded to 0."""
+        if self.max_items is not None:
+            return self.max_items
+        sizes = [abs(item.weight) for item in self.sheet.items if item.weight]
+        small = sum(size < SMALL for size in sizes)
+        return len(sizes) - (small if small > 1 else 0)
+
+    def _bars(self, most: int) -> tuple[list[Name], np.ndarray[Any, Any]]:
         items = sorted(self.sheet.items, key=lambda item: -abs(item.weight))
         items = [item for item in items if item.weight]
-        own, rest = items[:most], [] if most is None else items[most:]
+        own, rest = items[:most], items[most:]
         bars = [(Name("Prior"), self.sheet.prior)]
         bars += [(Name.of(item), item.weight) for item in own]
         if rest:
@@ -250,10 +262,12 @@ class BalanceSheetDisplay(Display):
     def _attenuation(self) -> list[tuple[str, float]]:
         """Bars of the attenuation, from the sum of the weights to the total."""
         rule = self.sheet.attenuation
-        if rule is None:
+        if rule is None or (rule.form == "known" and not rule.n):
             return []
         step = self.sheet.recalibration
         change = (self.sheet.total if step is None else step.before) - rule.shift - rule.before
+        if rule.form == "known":
+            return [(f"Factor {rule.exponent:.3g}, {rule.n:.0%} not known", change)]
         bars = [(f"Exponent {rule.exponent:.3g}, {rule.n:g} {rule.unit}", change)]
         return [*bars, ("Change of the base rate", rule.shift)] if rule.shift else bars
 

@@ -181,7 +181,7 @@ class EvidenceDisplay(Display):
         shape = (rows, columns)
         top, self.axes_ = self._split(ax, shape, [head, height - head - foot, foot], words)
         per_inch = 7 if any(panel.is_grid for panel in self.panels_) else 9  # maps have more labels
-        names = shorten_all([p.name for p in self.panels_], int(per_inch * width / columns))
+        names = _titles(self.panels_, int(per_inch * width / columns))
         for axes, name in zip(self.axes_, names, strict=True):
             axes.set_title(name, **TITLE, loc="left")
             axes.spines[["top", "right"]].set_visible(False)
@@ -256,6 +256,15 @@ class EvidenceDisplay(Display):
 
 def _columns(n_panels: int) -> int:
     return {1: 1, 2: 2, 4: 2}.get(n_panels, 3)
+
+
+def _titles(panels: Sequence[Panel], most: int) -> list[str]:
+    """Names of the tables, shortened; of a pair that is too long, each name by itself."""
+    pairs = {p.name: p.cross.parts for p in panels if p.cross is not None and len(p.name) > most}
+    parts = [part.shown for both in pairs.values() for part in both]
+    half = iter(shorten_all(parts, (most - 3) // 2))
+    own = iter(shorten_all([p.name for p in panels if p.name not in pairs], most))
+    return [f"{next(half)} & {next(half)}" if p.name in pairs else next(own) for p in panels]
 
 
 def _levels_in(height: float) -> int:
