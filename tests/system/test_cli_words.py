@@ -559,6 +559,25 @@ def test_a_fit_warns_of_an_id_whose_levels_are_joined_and_of_nothing_that_repeat
         weigh.EvidenceNB(max_levels=3).fit(table, "y", weights)
 
 
+def test_a_column_that_repeats_almost_no_text_is_named_as_an_id():
+    names, y = [f"n{i}" for i in range(300)], [0, 1] * 150
+    with pytest.warns(UserWarning, match="'id' has 299 levels in 300 rows, nearly one for each"):
+        weigh.EvidenceNB().fit(pa.table({"id": [*names[:299], "n0"], "y": y}), "y")
+    weigh.EvidenceNB().fit(pa.table({"id": [*names[:290], *names[:10]], "y": y}), "y")
+
+
+def test_numbers_that_are_text_because_of_a_few_other_words_are_named():
+    numbers, y = [str(i % 60) for i in range(300)], [0, 1] * 150
+    odd = pa.table({"dose": [*numbers[:299], "?"], "y": y})
+    with pytest.warns(
+        UserWarning, match=r"'dose' is text, but 60 of its 61 levels .* \(not '\?'\)"
+    ):
+        weigh.EducatedNB(pairs=0).fit(odd, "y")
+    weigh.EvidenceNB(categorical_features=["dose"]).fit(odd, "y")  # without a warning
+    for fine in (numbers, [f"{'ABC'[i % 3]}{i % 60}" for i in range(300)]):
+        weigh.EvidenceNB().fit(pa.table({"code": fine, "y": y}), "y")
+
+
 def test_values_that_repeat_in_light_rows_are_no_ids():
     """Each weighs less than the heaviest row, but not all can weigh less than the mean."""
     table = IDS.set_column(0, "id", pa.array([f"n{i % 40}" for i in range(80)]))

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -30,11 +31,19 @@ def part_of_rows() -> Iterator[None]:
 
 
 def warn_columns(
-    features: Sequence[Feature | Cross], table: Table, tables: Sequence[FeatureTable] = ()
+    features: Sequence[Feature | Cross],
+    table: Table,
+    tables: Sequence[FeatureTable] = (),
+    categorical: Any = (),
 ) -> None:
-    """Warn about ids, listed categories that do not occur and, for rows in memory, codes."""
+    """Warn about ids, listed categories that do not occur and, for rows in memory, codes.
+
+    Also about text that is mostly numbers, unless the user said which columns are `categorical`.
+    """
     _warn_ids(features, table.n_rows, tables)
     for part in _first_parts(features):
+        if isinstance(categorical, str) and categorical == "from_dtype":
+            _warn_text(part)
         if part.is_numeric and type(table) is Table:
             _warn_codes(part, table)
     check_listed(features, table, tables)
@@ -132,6 +141,15 @@ MOST_NAMED = 5
 FEW_IDS = 50
 """Up to this many rows, a column may be distinct in every row by chance."""
 
+NEARLY = 0.98
+"""A column with levels for more than this share of the rows is like an id."""
+
+MOST_NUMBERS = 0.9
+"""A column of text should be numeric if more than this share of its levels are numbers."""
+
+MANY_NUMBERS = 20
+"""With fewer levels, numbers may be codes of categories."""
+
 
 def _warn_ids(
     features: Sequence[Feature | Cross], n_rows: int, tables: Sequence[FeatureTable] = ()
@@ -144,13 +162,35 @@ def _warn_ids(
     for part in [part for feature in features for part in feature.parts]:
         text = bool(part.values) and isinstance(part.values[0], str) and not part.in_order
         n = n_rows if part.name in joined else len(part.values)
-        if text and n >= n_rows > FEW_IDS:
+        if text and n > NEARLY * n_rows and n_rows > FEW_IDS:
             what = "values" if part.other else "levels"
+            each = "one for each row" if n >= n_rows else "nearly one for each row"
             warn_caller(
-                f"column {part.name!r} has {n:,} {what} in {n_rows:,} rows, one for "
-                "each row, like an id: it cannot predict other rows; leave it out",
+                f"column {part.name!r} has {n:,} {what} in {n_rows:,} rows, {each}, "
+                "like an id: it cannot predict other rows; leave it out",
                 UserWarning,
             )
+
+
+def _warn_text(part: Feature) -> None:
+    """Warn about a text column whose levels are numbers, but for a few such as "?"."""
+    others = [value for value in part.values if not _is_number(value)]
+    n = len(part.values) - len(others)
+    if others and n >= MANY_NUMBERS and n > MOST_NUMBERS * len(part.values):
+        warn_caller(
+            f"column {part.name!r} is text, but {n:,} of its {len(part.values):,} levels are "
+            f"numbers (not {others[0]!r}), and each is a category of its own; convert it to "
+            "numbers, with null for what is missing, or list it in categorical_features",
+            UserWarning,
+        )
+
+
+def _is_number(value: Any) -> bool:
+    """Whether a level is a number, or a text that spells one."""
+    try:
+        return not isinstance(value, str) or isfinite(float(value))
+    except ValueError:
+        return False
 
 
 def _joined_ids(table: FeatureTable, n_rows: int) -> list[str]:

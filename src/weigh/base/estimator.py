@@ -334,7 +334,7 @@ class EvidenceClassifier(EvidenceModel, BinnedEstimator, ABC):
         sample = read_sample(self, X, y, sample_weight, feature_names=feature_names)
         learnt = self._fit_sample(sample)._learnt
         counted = getattr(learnt, "evidence", learnt)
-        warn_columns(learnt.features, sample.table, counted.tables)
+        warn_columns(learnt.features, sample.table, counted.tables, self.categorical_features)
         self.provenance_ = record(sample.table, y)
         return self
 

@@ -194,7 +194,8 @@ class EducatedRegressor(EducatedParameters, RegressorMixin, NumberEstimator):
         self._learn(sample, family, numbers, apart[sample.kept])
         given = {"exposure": name_given(exposure), "offset": name_given(offset)}
         self._learnt = replace(self._learnt, **given)
-        warn_columns(self.evidence_.features, sample.table, self.evidence_.tables)
+        own = self.evidence_
+        warn_columns(own.features, sample.table, own.tables, self.categorical_features)
         self.provenance_ = record(sample.table, y)
         return self
 
