@@ -18,9 +18,10 @@ from rich.cells import cell_len
 from scipy import sparse
 from scipy.special import ndtri, polygamma
 
-from weigh import BalanceSheet, BoostedNB, EvidenceNB, conversion_table
+from weigh import BalanceSheet, BoostedNB, EducatedNB, EvidenceNB, conversion_table
 from weigh.datasets import titanic
-from weigh.sheet import sides_of
+from weigh.evidence import hundredths
+from weigh.sheet import sides_of, summary_lines
 from weigh.sheet.estimate import EstimateSheet, Push
 
 LIGHT = settings(max_examples=40, deadline=None, database=None)
@@ -534,6 +535,29 @@ def test_each_side_is_headed_by_the_class_and_ends_in_its_own_sum():
     assert re.search(rf"positive weight\s+\+{positive}\b", text)
     assert re.search(rf"negative weight\s+{negative}\b", text)
     assert str(sheet) == text
+
+
+def test_of_many_classes_the_highest_totals_are_listed_and_the_others_bounded():
+    rows = [{"a": "xyz"[i % 3], "n": i} for i in range(120)]
+    fitted = EvidenceNB().fit(rows, [f"class {i % 12}" for i in range(120)])
+    sheet = fitted.balance_sheet({"a": "x", "n": 40})
+    lines = dict(summary_lines(sheet))
+    others = sorted((t for c, t in sheet.totals.items() if c != sheet.pos_label), reverse=True)
+    shown = [text for name, text in lines.items() if name.startswith("Total of ")]
+    assert shown == [hundredths(total) for total in others[:6]]
+    assert lines["Totals of 5 other classes"] == f"at most {hundredths(others[6])}"
+
+
+def test_a_pair_is_not_listed_again_where_its_answers_are_not_known():
+    rows = [{"a": "xy"[i % 2], "b": "pq"[i // 2 % 2], "c": "uv"[i // 4 % 2]} for i in range(80)]
+    y = [int((row["a"] == "x") ^ (row["b"] == "p")) for row in rows]
+    fitted = EducatedNB(pairs=[("a", "b")]).fit(rows, y)
+    for row, missing in (({}, "a, b, c"), ({"a": "x"}, "b, c")):
+        notes = fitted.balance_sheet(row).to_text()
+        assert f"Not known (no weight): {missing}." in notes
+        assert "& not known" not in notes.split("Not known (no weight)")[1]
+    crossed = EvidenceNB(crosses=[("a", "b")]).fit(rows, y)  # a and b have no tables of their own
+    assert "a & b" in crossed.balance_sheet({"c": "u"}).to_text().split("Weights are")[0]
 
 
 def test_the_text_names_the_rival_or_the_other_totals():

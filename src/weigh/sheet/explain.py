@@ -152,7 +152,7 @@ def _why_none(evidence: Evidence, parts: list[Floats | None], no_errors: str) ->
     if evidence.covariance is not None:
         return "a value was not seen in training, and could weigh anything"
     if any(table.known_errors is not None for table in evidence):
-        many = "the covariance of the weights is not kept for a model of so many"
+        many = "the model has too many weights to keep their covariance"
         return EDITED if evidence.edits else many
     if any(part is None for part in parts) or evidence.prior_variances is None:
         return EDITED if evidence.edits and no_errors != NO_ERRORS else no_errors

@@ -18,6 +18,9 @@ BLANK = label(NOT_KNOWN)
 LISTED = 12
 """Maximum number of features without an answer that a note lists, here and on pages."""
 
+MOST_TOTALS = 6
+"""Maximum number of other classes whose totals are listed."""
+
 
 def sides_of(sheet: BalanceSheet) -> tuple[Side, Side]:
     """The two columns: evidence for the positive class and evidence against it."""
@@ -57,9 +60,7 @@ def summary_lines(sheet: BalanceSheet) -> list[tuple[str, str]]:
         rows.append(("Score", str(sheet.units.total(sheet.total))))
     else:
         rows.append(("Total weight of evidence", hundredths(sheet.total)))
-    for other, total in (sheet.totals or {}).items():
-        if other != sheet.pos_label:
-            rows.append((f"Total of {sheet.name_of(other)}", hundredths(total)))
+    rows += _other_totals(sheet)
     rows.append((sheet.probability_name, probability(sheet.probability)))
     if sheet.interval is not None:
         low, high = sheet.interval
@@ -70,6 +71,18 @@ def summary_lines(sheet: BalanceSheet) -> list[tuple[str, str]]:
         when, reached = sheet.event_by
         event = sheet.name_of(sheet.pos_label)
         rows.append((f"Probability that {event} happens by {when}", probability(reached)))
+    return rows
+
+
+def _other_totals(sheet: BalanceSheet) -> list[tuple[str, str]]:
+    """The totals of the other classes; of many classes, the highest totals and how many follow."""
+    others = {c: total for c, total in (sheet.totals or {}).items() if c != sheet.pos_label}
+    shown = list(others)
+    if len(others) > MOST_TOTALS + 1:
+        shown = sorted(others, key=lambda c: -others[c])[:MOST_TOTALS]
+    rows = [(f"Total of {sheet.name_of(c)}", hundredths(others[c])) for c in shown]
+    if rest := [others[c] for c in others if c not in shown]:
+        rows.append((f"Totals of {len(rest)} other classes", f"at most {hundredths(max(rest))}"))
     return rows
 
 
@@ -133,6 +146,19 @@ def tell_not_known(sheet: BalanceSheet) -> str:
     return f"Not known (no {_unit(sheet.units)}): {listed}{others}." if blank else ""
 
 
+def _others(sheet: BalanceSheet) -> list[Item]:
+    """Items of weight 0 that are known, and are no pair of an answer that is not known."""
+    blank = {item.feature for item in sheet.weightless if item.level == BLANK}
+
+    def follows(item: Item) -> bool:
+        names, levels = item.feature.split(" & "), item.level.split(" & ")
+        gone = {n for n, level in zip(names, levels, strict=False) if level == BLANK}
+        return len(names) == len(levels) == 2 and bool(gone) and gone <= blank
+
+    found = [item for item in sheet.weightless if item.level != BLANK]
+    return [item for item in found if not follows(item)]
+
+
 def _unit(units: Units) -> str:
     return "points" if units.are_points else "weight"
 
@@ -140,7 +166,7 @@ def _unit(units: Units) -> str:
 def notes_of(sheet: BalanceSheet) -> list[str]:
     """Notes below the sheet, one sentence each."""
     notes, what = [*filter(None, [tell_not_known(sheet)])], _unit(sheet.units)
-    rest = [str(item) for item in sheet.weightless if item.level != BLANK]
+    rest = [str(item) for item in _others(sheet)]
     if rest:
         notes.append(f"No {what}: {'; '.join(rest)}.")
     if sheet.far:
