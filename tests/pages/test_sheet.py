@@ -783,3 +783,17 @@ def test_items_that_are_printed_as_no_change_of_an_estimate_share_a_line(link):
     assert "3 more items, together" in str(sheet)
     one = replace(sheet, pushes=pushes[:3])
     assert one.shown == one.pushes
+
+
+def test_a_long_name_is_folded_before_errors_and_importance_are_left_out_of_a_table():
+    name = "systolic_blood_pressure_at_the_first_visit_mean_of_three_measurements"
+    short, long = (
+        EvidenceNB().fit([{key: "ab"[i % 2]} for i in range(40)], [i % 3 == 0 for i in range(40)])
+        for key in ("x", name)
+    )
+    for width, kept in ((100, True), (60, False)):
+        text = long.evidence_.to_text(width)
+        assert max(map(cell_len, text.splitlines())) <= width
+        assert all((heading in text) == kept for heading in ("Error", "Importance", "IV"))
+        assert name[:24] in text
+    assert "Error" in short.evidence_.to_text(60)

@@ -223,11 +223,16 @@ def _list_others(values: Sequence[Value]) -> str:
 
 
 def to_text(evidence: Evidence, width: int = 100, max_rows: int | None = ROWS) -> str:
-    """The table of weights as plain text; if it is too wide, bars and then errors are left out."""
+    """The table of weights as plain text.
+
+    If it is too wide, bars and losses are left out, then names are folded, and only then are the
+    other columns left out.
+    """
     bars = words_of(evidence).bars
     for left_out in ((), (bars,), (bars, LOSS), (bars, LOSS, "Error", "IV", "Importance")):
         grid = _grid(evidence, left_out, max_rows)
-        if replace(grid, n_names=0).fits(width):  # without folded names
+        folded = LOSS in left_out and grid.fits(width)
+        if folded or replace(grid, n_names=0).fits(width):
             break
     joined = [t for t in evidence if summarise(t, max_rows) is not t]
     foot = [rule(evidence), worth(evidence), edited(evidence), *others(evidence)]
