@@ -202,6 +202,23 @@ def test_names_of_sixteen_letters_and_p_values_are_on_one_line(browser, tmp_path
     assert all(n == 1 for text, n in lines if text in names or text.startswith("<"))
 
 
+@pytest.mark.system
+def test_names_are_left_aligned_beside_the_styles_of_jupyterlab(browser, tmp_path):
+    page = tmp_path / "view.html"
+    own = (
+        ":not(.jp-RenderedMarkdown).jp-RenderedHTMLCommon"  # as JupyterLab 4 and nbconvert write it
+    )
+    style = f"<style>{own} td, {own} th, {own} tr {{ text-align: right }}</style>"
+    view = weigh.EvidenceNB().fit([{"x": "a"}, {"x": "b"}], [0, 1]).evidence_._repr_html_()
+    page.write_text(f"{style}<div class='jp-RenderedHTMLCommon'>{view}</div>", encoding="utf-8")
+    browser.open(page)
+    sides = browser.run(
+        "return [...document.querySelectorAll('td, th')].map((cell) =>"
+        " [cell.classList.contains('name'), getComputedStyle(cell).textAlign])"
+    )
+    assert {*map(tuple, sides)} == {(True, "left"), (False, "right")}
+
+
 def test_a_level_with_a_less_than_sign_is_shown_as_it_is():
     table = pa.table({"x": ["A < B", "B < A"] * 20, "y": [0, 1, 1, 0] * 10})
     shown = weigh.EvidenceNB().fit(table, "y").evidence_["x"]._repr_html_()
