@@ -224,8 +224,8 @@ def scorecard(
         advise_leaks(table, target, {sample_weight})
     weigh.save(card, output)
     n_levels = sum(map(len, card.points.values()))
-    features, levels = count_of(len(card.points), "feature"), count_of(n_levels, "level")
-    say(f"Scorecard of {features} and {levels}: {output}")
+    of = f"{count_of(len(card.points), 'feature')} and {count_of(n_levels, 'level')}"
+    say(f"Scorecard of {of}: {output}")
     say(f"High scores favour {label_text(card.pos_label)}; low scores {label_text(card.adverse)}.")
     hint(f"weigh show {output}")
 
