@@ -125,6 +125,7 @@ REFUSED = {  # name of the file: bytes, keywords, words of the error
     "text-after-quote.csv": ('a,y\n"x\n1,"z"\n', {}, ["line 2", "quote"]),
     "comma-or-thousands.csv": ('a\n"1,234"\n"5,678"\n', {}, ["'a'", "--decimal"]),
     "two-marks.csv": ('a,b\n"1,25","1,234.5"\n', {}, ["'a'", "'b'", "--decimal"]),
+    "two-marks-of-numbers.csv": ("a;b\n160.0;0,5\n32.5;1,5\n", {}, ["'a'", "'b'", "--decimal"]),
     "two-separators.csv": ("a;b,c\n1;2,3\n", {}, ["';'", "','", "--delimiter"]),
     "workbook.csv": (workbook([["a"], [1]]), {}, [".xlsx"]),
     "no-archive.zip": (GOOD, {}, ["no-archive.zip"]),

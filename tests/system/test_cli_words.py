@@ -421,6 +421,7 @@ def test_with_hold_out_rows_a_leak_is_told_once(tmp_path):
 
 WRONG = {
     "one line": ("Class,Sex,Age,Survived", "it has one line, 'Class,Sex,Age,Survived'"),
+    "a long line": ("income,age," * 9 + "y", "income,age,income,age,income,age,income,…', and"),
     "a web page": ("<html><body>log in</body></html>", "it has one line, '<html>"),
     "a name twice": ("Sex,Sex,Survived\na,b,Yes\n", "'Sex' occurs twice; rename one"),
 }

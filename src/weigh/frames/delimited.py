@@ -81,7 +81,8 @@ def read_delimited(
     if not data.strip():
         raise ValueError("the file is empty")
     if not any(end in data.strip() for end in (b"\n", b"\r")):
-        line = data.strip()[:40].decode("utf-8", "replace")
+        line = data.strip()[:400].decode("utf-8", "replace")
+        line = line if len(line) <= 40 else f"{line[:40]}…"
         raise ValueError(f"it has one line, {line!r}, and needs a header and rows below it")
     mark = dialect.delimiter or delimiter or find_delimiter(data)
     check_quotes(data, mark)
@@ -102,7 +103,9 @@ def _convert_amounts(
         return table
     decimal = dialect.decimal or choose_decimal(table, fits)
     if decimal == "," and dialect.decimal is None:  # columns read with decimal points are wrong
-        return read_delimited(data, TextDialect(mark, ",", "utf-8", dialect.na), [*kept])
+        again = read_delimited(data, TextDialect(mark, ",", "utf-8", dialect.na), [*kept])
+        _refuse_points(table, again, next(name for name in fits if fits[name] == {","}))
+        return again
     for name in fits:
         if decimal in fits[name]:
             place = table.column_names.index(name)
@@ -319,10 +322,7 @@ def choose_decimal(table: pa.Table, fits: dict[str, set[str]]) -> str:
     """Decimal mark of a file: the only one possible in all columns."""
     sure = {mark: name for name, marks in fits.items() for mark in marks if len(marks) == 1}
     if len(sure) == 2:
-        raise ValueError(
-            f"column {sure[',']!r} has decimal commas and column {sure['.']!r} decimal points; "
-            "make them alike, or name the decimal mark (decimal=',' or --decimal ,)"
-        )
+        raise _two_marks(sure[","], sure["."])
     has_points = any(pa.types.is_floating(field.type) for field in table.schema)
     unclear = [] if sure or has_points else [n for n in fits if _has_marks(table[n])]
     if unclear:
@@ -331,6 +331,20 @@ def choose_decimal(table: pa.Table, fits: dict[str, set[str]]) -> str:
             "thousands or decimals; name the decimal mark (decimal='.' or --decimal .)"
         )
     return next(iter(sure), ".")
+
+
+def _refuse_points(before: pa.Table, after: pa.Table, commas: str) -> None:
+    """Raise an error if a column of numbers with decimal points is text beside decimal commas."""
+    for name, old, new in zip(before.column_names, before.schema, after.schema, strict=True):
+        if pa.types.is_floating(old.type) and pa.types.is_string(new.type):
+            raise _two_marks(commas, name)
+
+
+def _two_marks(commas: str, points: str) -> ValueError:
+    return ValueError(
+        f"column {commas!r} has decimal commas and column {points!r} decimal points; make them "
+        "alike, or name the decimal mark (decimal=',' or --decimal ,)"
+    )
 
 
 def _has_marks(column: Any) -> bool:
