@@ -91,6 +91,15 @@ def test_the_measures_thresholds_and_groups_are_those_of_evaluate(titanic, peopl
         assert any(row[0] == group.name and f"{group.n_rows}" in row for row in seen.rows)
 
 
+def test_the_summary_names_the_mean_cost_if_errors_differ_in_cost(titanic, people):
+    model, _, seen = titanic
+    found = weigh.evaluate(model, people, "Survived", costs=(1, 3)).validation.decision
+    assert seen.row("Mean cost a row at 0.25")[1].startswith(f"{found.cost:.4g}")
+    alike = Reader(weigh.report(model, people, "Survived", costs=(2, 2)))
+    wrong = (model.predict(people) != people["Survived"].to_numpy()).mean()
+    assert alike.row("Misclassified at 0.5")[1].startswith(f"{wrong:.1%}")
+
+
 def test_the_formula_on_the_page_gives_the_probabilities(titanic, people):
     """Parse it, and score every row by hand."""
     model, page, _ = titanic

@@ -162,8 +162,8 @@ def fit(
     A numeric target with more than 20 values is a regression (see --task). Other targets are
     classes. With --event and --duration the model estimates the time to an event.
 
-    DATA is a CSV, TSV or Parquet file, a folder or a quoted glob of such files, or - for standard
-    input.
+    DATA is a file (CSV, TSV, Parquet, Excel, JSON, Stata, SAS transport or SPSS, by its ending), a
+    folder or a quoted glob of CSV, TSV or Parquet files, or - for standard input.
 
     Example: weigh fit people.csv --target Survived -o model.json
 

@@ -94,9 +94,16 @@ def key_measures(found: Evaluation) -> list[tuple[str, str]]:
         ("Calibration slope (1 is right)", bounded(m.slope, 2)),
         ("Observed rate", _percent(m.base_rate.value)),
         ("Mean prediction", _percent(m.mean_prediction)),
-        (f"Misclassified at {m.decision.rates.threshold:.3g}",
-         _percent(m.decision.rates.misclassification)),
-    ]  # fmt: skip
+        _decided(m),
+    ]
+
+
+def _decided(m: Measures) -> tuple[str, str]:
+    """The mean cost at the cut-off, or the misclassification if both errors cost the same."""
+    rates, at = m.decision.rates, f"{m.decision.rates.threshold:.3g}"
+    if rates.threshold == 0.5:
+        return f"Misclassified at {at}", _percent(rates.misclassification)
+    return f"Mean cost a row at {at}", f"{m.decision.cost:,.4g}"
 
 
 def _percent(share: float) -> str:

@@ -213,7 +213,7 @@
     const limit = make("td");
     limit.hidden = !table.shape;
     if (cut !== undefined) {
-      const input = make("input", { type: "number", step: "any", value: cut });
+      const input = make("input", { type: "number", step: "any", value: Number(cut.toPrecision(12)) });
       input.setAttribute("aria-label", `Upper limit of ${level.text}`);
       input.addEventListener("change", () => input.value !== "" && moveCut(cut, Number(input.value)));
       limit.append(input);
