@@ -98,7 +98,7 @@ def test_fit_and_show_say_which_class_positive_weights_speak_for(people, model, 
 
 def test_fit_of_many_classes_says_that_each_has_weights(people, tmp_path):
     said = run("fit", people, "--target", "Class", "-o", tmp_path / "m.json").stderr
-    assert "each of the 4 classes has weights of its own" in said
+    assert "Each of the 4 classes has weights of its own" in said
 
 
 # ---------------------------------------------------------------- scorecards
@@ -810,6 +810,27 @@ def test_a_column_that_is_not_there_is_named_with_the_option_of_the_scorecard(
 ):
     given = ("--target", "Survived", "--adverse", "No", "-o", tmp_path / "card.json")
     assert fails("scorecard", people, *given, *option).startswith(f"error: {told}, but")
+
+
+def test_a_feature_without_a_value_in_any_row_is_noted_where_training_had_all(
+    people, model, tmp_path
+):
+    rows = titanic().take(np.arange(0, 2201, 40))
+    blank = rows.set_column(1, "Sex", pa.nulls(len(rows), pa.string()))
+    write_file(blank, str(tmp_path / "blank.csv"))
+    write_file(rows, str(tmp_path / "rows.csv"))
+    said = run("score", model, tmp_path / "blank.csv").stderr
+    assert said.startswith("note: column 'Sex' has no value in any of the 56 rows, but had one in ")
+    assert run("score", model, tmp_path / "rows.csv").stderr == ""
+    run("fit", tmp_path / "blank.csv", "--target", "Survived", "-o", tmp_path / "m.json")
+    assert run("score", tmp_path / "m.json", tmp_path / "blank.csv").stderr == ""
+
+
+def test_levers_of_a_case_past_the_cut_off_name_the_option_for_the_other_class(people, model):
+    words = ["levers", model, people, "--row", 3, "--may-change", "Class", "--cut-off", "0.01"]
+    said = run(*words).stderr
+    assert said == "hint: --pos-label No looks for changes that make No more probable\n"
+    assert run(*words, "--pos-label", "Yes").stderr == ""
 
 
 # ---------------------------------------------------------------- a terminal

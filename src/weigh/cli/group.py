@@ -60,7 +60,7 @@ def say_class(learnt: Any) -> None:
     if len(names) == 2:
         say(f"Positive weights favour {names[1]}, negative ones {names[0]}.")
     else:
-        say(f"each of the {len(names)} classes has weights of its own")
+        say(f"Each of the {len(names)} classes has weights of its own.")
 
 
 MOST_CLASSES = 20

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import Any
 
 import click
@@ -11,6 +12,7 @@ from weigh.cli.data import (
     find_class,
     is_card,
     keep_apart,
+    label_text,
     read_any,
     read_labels,
     read_like,
@@ -57,7 +59,11 @@ def levers(
     fitted = read_any(model)
     case = take_row(read_like(fitted, data), row)
     asked["pos_label"] = find_class(fitted, asked["pos_label"])
-    print_found(weigh.levers(fitted, case, _read_changes(may_change, fitted), **asked), as_json)
+    found = weigh.levers(fitted, case, _read_changes(may_change, fitted), **asked)
+    print_found(found, as_json)
+    if found.crossed and asked["pos_label"] is None and not is_card(fitted):
+        other = label_text(fitted.classes_.tolist()[0])
+        hint(f"--pos-label {quote(other)} looks for changes that make {other} more probable")
 
 
 @main.command()

@@ -123,12 +123,27 @@ def score(
     keep_apart(output, model, data)
     fitted = read_scorer(model, data)
     table = read_like(fitted, data)
+    _advise_blanks(fitted, table)
     kept = tuple(check_column(table, name) for name in keep)
     given = given_to(fitted, column_names(table), **read_exposure(fitted, exposure))
     parts = score_parts(fitted, table, kept, given=with_times(fitted, given, times))
     with show_progress("scoring"):
         n_rows = write_lines(parts, output) if as_json else write_scores(parts, output, spreadsheet)
     _say_rows(n_rows, output)
+
+
+def _advise_blanks(fitted: Any, table: Any) -> None:
+    """Print which features have no value in any row, although all training rows had one."""
+    if hasattr(table, "batches") or len(table) < 2 or fitted._learnt.event_model == "counts":
+        return
+    own = [f for feature in fitted._learnt.features for f in feature.parts if not f.has_missing]
+    held = {*column_names(table)}
+    for name in dict.fromkeys(part.name for part in own if part.name in held):
+        if table[name].null_count == len(table):
+            say(
+                f"note: column {name!r} has no value in any of the {len(table):,} rows, but had "
+                "one in every training row; it counts as not known"
+            )
 
 
 def _say_rows(n_rows: int, output: str) -> None:
