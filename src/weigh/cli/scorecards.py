@@ -31,7 +31,6 @@ from weigh.cli.data import (
 from weigh.cli.group import hint, main, say, terminal_width, wrap_words
 from weigh.cli.letters import read_texts, texts_option
 from weigh.cli.training import trace
-from weigh.layout import count_of
 from weigh.progress import show_progress
 
 
@@ -197,6 +196,7 @@ def scorecard(
     Example: weigh scorecard model.json --adverse bad -o card.json
     """
     import weigh
+    from weigh.layout import count_of
 
     keep_apart(output, source)
     asked = {name: more.pop(name) for name in ("groups", "read_bins", "special")}
