@@ -341,7 +341,28 @@ def test_the_command_says_how_many_rows_share_the_level_other(folder, share):
     other = table.counts.sum(axis=1)[table.labels.index("other")] / 900
     told = f"note: 13 categories of 'town' share the level other, whatever their risk: {other:.0%}"
     assert (told in done.stderr) == (share == 0.4)
-    assert ("hint: --groups town '" in done.stderr) == (share == 0.4)
+    assert ("hint: --bins town optimal joins" in done.stderr) == (share == 0.4)
+    assert ("; --groups town '" in done.stderr) == (share == 0.4)
+
+
+def test_the_command_joins_categories_of_similar_risk_where_levels_are_to_be_optimal(folder):
+    rng = np.random.default_rng(1)
+    town, age = rng.choice([*"abcdefghijklmnop"], 3000), rng.integers(20, 60, 3000)
+    risk = 0.1 + 0.6 * (np.char.mod("%s", town) > "h") + 0.1 * (age < 30)
+    rows = pd.DataFrame({"town": town, "age": age})
+    rows["y"] = np.where(rng.random(3000) < risk, "bad", "good")
+    rows.to_csv(folder / "optimal.csv", index=False)
+    words = ("--target", "y", "--adverse", "bad", "-o", folder / "optimal.json")
+    levels = ("--bins", "town", "optimal", "--bins", "age", "30,50", "--levels", 3)
+    run("scorecard", folder / "optimal.csv", *words, *levels)
+    bins = {"town": weigh.Binning(max_levels=3), "age": [30, 50]}
+    card = weigh.Scorecard.from_table(rows, "y", adverse="bad", levels=3, bins=bins)
+    assert weigh.load(folder / "optimal.json").points == card.points
+    towns = card.evidence["town"]
+    rates = towns.counts[:, 0] / towns.counts.sum(axis=1)
+    assert len(rates) <= 3
+    assert np.ptp(rates) > 0.5
+    assert "other" not in towns.labels
 
 
 def woe_of(column, status):

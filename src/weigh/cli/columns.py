@@ -272,7 +272,10 @@ def advise_other(evidence: Any) -> None:
             f"note: {len(values)} categories of {table.name!r} share the level other, whatever "
             f"their risk: {share:.0%} of the rows"
         )
-        hint(f"--groups {quote(table.name)} '{label_text(values[0])},...;...' lists the levels")
+        hint(
+            f"--bins {quote(table.name)} optimal joins categories of similar risk; --groups "
+            f"{quote(table.name)} '{label_text(values[0])},...;...' lists the levels"
+        )
 
 
 def advise_leaks(table: Any, target: str, excluded: set[str | None]) -> None:

@@ -144,8 +144,9 @@ def screen(
     "--levels", "Maximum number of bins or categories of a feature (with DATA).", least=3, default=6
 )
 @options.option(
-    "--bins COL CUTS",
-    "Cut points of a column, such as: --bins age 30,50 (repeatable; with DATA).",
+    "--bins COL CUTS|optimal",
+    "Cut points of a column, such as: --bins age 30,50; or optimal: the levels of largest "
+    "information value, where categories of similar risk are joined (repeatable; with DATA).",
     to="cuts",
     multiple=True,
 )
@@ -211,7 +212,8 @@ def scorecard(
         table = read_table(source, categorical, drop)
         classes = list_classes(table, target)
         bad = pick_class(classes, adverse, "--adverse", target)
-        asked |= {"bins": name_once(map(_read_cuts, cuts), "--bins") or None, "closed": "right"}
+        given = (_read_cuts(*pair, levels) for pair in cuts)
+        asked |= {"bins": name_once(given, "--bins") or None, "closed": "right"}
         more |= take_classing(asked, table, {target, sample_weight})
         more |= {"closed": closed, "levels": levels, "sample_weight": sample_weight}
         more["monotonic_cst"] = _read_trends(trends, rises=adverse == next(iter(classes)))
@@ -257,14 +259,18 @@ def _from_model(path: str, adverse: str, settings: dict[str, Any]) -> Any:
     return weigh.Scorecard(model, pos_label=good, **settings)
 
 
-def _read_cuts(pair: tuple[str, str]) -> tuple[str, list[float]]:
-    """A column and its cut points."""
-    name, text = pair
+def _read_cuts(name: str, text: str, levels: int) -> tuple[str, Any]:
+    """A column and its cut points, or the binning that finds its levels."""
+    import weigh
+
+    if text == "optimal":
+        return name, weigh.Binning(max_levels=levels)
     try:
         return name, [float(part) for part in text.split(",")]
     except ValueError:
         raise click.UsageError(
-            f"--bins {name} {text}: cut points are numbers with commas between them, such as 30,50"
+            f"--bins {name} {text}: cut points are numbers with commas between them, such as "
+            "30,50, or optimal"
         ) from None
 
 
