@@ -88,6 +88,7 @@ def run(command: list[str]) -> None:
     Path(command[-1]).rename(f"{command[-1]}.made")  # a second run would not write over it
 
 
+@pytest.mark.needs("sqlglot")
 def test_the_walk_names_modules_once_and_in_the_order_in_which_a_row_meets_them(
     tmp_path, monkeypatch
 ):

@@ -381,7 +381,8 @@ def _approach(state: State, nearly: Factor, most: int) -> tuple[Floats, bool]:
 
     Adding one number to all classes changes no probability, so the weights of a level are held to a
     sum of zero. An approximate inverse that was made class by class breaks this: its mean over
-    classes is subtracted, or most iterations would be spent on it.
+    classes is subtracted, or most iterations would be spent on it. So do the rounding errors of a
+    product: a residual that consists of them alone has no direction left, and SciPy divides 0 by 0.
     """
 
     def differ(values: Floats) -> Floats:
@@ -389,4 +390,5 @@ def _approach(state: State, nearly: Factor, most: int) -> tuple[Floats, bool]:
 
     precision, right = min(0.1, np.sqrt(state.relative_gradient)), differ(state.gradient)
     solve = lambda residual: differ(nearly.solve(residual))  # noqa: E731
-    return conjugate_gradients(state.multiply_hessian, right, solve, precision, most)
+    product = lambda step: differ(state.multiply_hessian(step))  # noqa: E731
+    return conjugate_gradients(product, right, solve, precision, most)
