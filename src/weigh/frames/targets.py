@@ -151,19 +151,20 @@ def number_sample(table: Table, y: Any, sample_weight: Any = None) -> tuple[Samp
     """Join a table with a numeric target: a sample of one class, and the numbers."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
-    name = f"y {y!r}" if isinstance(y, str) else "y"
+    name = Parameter("y", y) if isinstance(y, str) else Parameter("y")
     try:
         column = _find(table, _flat(y), "y", categorical=False)
     except ValueError as error:
         if "holds text" not in str(error):
             raise
-        raise ValueError(
-            f"{name} must hold numbers, not text; a classifier takes classes"
+        raise ParameterError(
+            name, " must hold numbers, not text; a classifier takes classes"
         ) from None
     assert isinstance(column, Numbers)
     odd = ~np.isfinite(column.values)
     if odd.any():
-        raise ValueError(f"{name} {_tell_not_finite(odd)}; drop those rows or give them a number")
+        told = f" {_tell_not_finite(odd)}; drop those rows or give them a number"
+        raise ParameterError(name, told)
     rows = np.zeros(len(column.values), dtype=np.int64)
     if isinstance(y, str):
         table = table.without({y})
