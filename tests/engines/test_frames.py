@@ -573,6 +573,7 @@ def test_the_new_text_type_of_numpy_is_read_like_any_text(copies):
 
 @pytest.mark.parametrize("n_codes", [127, 128, 129, 255, 256, 257])
 @pytest.mark.parametrize("index", [pa.int8(), pa.uint8(), pa.int16(), pa.uint32()])
+@pytest.mark.filterwarnings("ignore:column 'v' has .* nearly one for each row:UserWarning")
 def test_a_dictionary_may_fill_its_index_type_and_have_nulls(n_codes, index):
     if (index == pa.int8() and n_codes > 128) or (index == pa.uint8() and n_codes > 256):
         index = pa.int16()
@@ -924,6 +925,21 @@ def test_numpy_dates_and_bytes_are_refused_by_the_name_of_the_column(dtype, n_ro
 )
 def test_pandas_types_without_levels_are_refused_by_the_name_of_the_column(values):
     with pytest.raises((ValueError, TypeError), match="'odd one'"):
+        EvidenceNB().fit(pd.DataFrame({"odd one": values}), [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pd.period_range("2020", periods=4),
+        pd.date_range("2020", periods=4),
+        pd.Series([datetime.date(2020, 1, i) for i in (1, 2, 3, 4)], dtype=object),
+        pd.Series([datetime.datetime(2020, 1, 1)] * 4, dtype=object),
+    ],
+    ids=["period", "moment", "dates as objects", "moments as objects"],
+)
+def test_what_to_derive_from_dates_is_said_however_they_are_held(values):
+    with pytest.raises((ValueError, TypeError), match=r"'odd one'.*(date|period).*weekday"):
         EvidenceNB().fit(pd.DataFrame({"odd one": values}), [0, 1, 0, 1])
 
 

@@ -275,6 +275,8 @@ KINDS = {
     "list": "lists",
     "struct": "rows within rows",
     "map": "rows within rows",
+    "extension<pandas.period": "periods",
+    "extension<pandas.interval": "intervals",
 }
 """Types without levels, by the beginning of their name, and the words for them in errors."""
 
@@ -283,7 +285,8 @@ def _no_levels(name: str, kind: Any) -> str:
     known = sorted(KINDS, key=len, reverse=True)  # timestamp before time
     words = (KINDS[start] for start in known if str(kind).removeprefix("large_").startswith(start))
     held = next(words, f"{kind} values")
-    parts = " (year, month, weekday, age in days)" if held == "dates" else ""
+    dates = held in ("dates", "periods")
+    parts = " (year, month, weekday, age in days)" if dates else ""
     return f"column {name!r} holds {held}, which have no levels: derive numbers{parts}, or drop it"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from decimal import Decimal
 from functools import reduce
 from typing import Any, TypeAlias
@@ -83,6 +84,11 @@ def canonical(value: Any) -> Value:
         return None if number != number else int(number) if number.is_integer() else number
     if type(value).__name__ in ("NAType", "NaTType"):
         return None
+    if isinstance(value, date | np.datetime64):
+        raise TypeError(
+            f"{value} is a date, which has no level; derive numbers (year, month, weekday, age in "
+            "days) first, or leave the column out"
+        )
     raise TypeError(
         f"argument must be a string or a real number, not {type(value).__name__!r} ({value!r}); "
         "derive a number or a text from it first, or leave the column out"
