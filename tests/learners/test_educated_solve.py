@@ -89,10 +89,12 @@ def walk_precision(n):
     return np.linalg.pinv(covariance / (np.trace(covariance) / n))
 
 
-def curve_covariance(rows):
+def curve_covariance(rows, cuts=()):
     """The covariance of a line, a walk of slopes less its line, and a walk.
 
-    Line and slopes go along ranks: the rows below an interval, and half of its own.
+    Line and slopes go along ranks: the rows below an interval, and half of its own. With cut
+    points, half of the line goes along the middles of intervals; the outer ones are as wide as
+    their neighbours.
     """
     n = len(rows)
     ranks = np.array([rows[:k].sum() + rows[k] / 2 for k in range(n)]) / rows.sum()
@@ -105,12 +107,21 @@ def curve_covariance(rows):
     slopes = np.array([[both(s, t) for t in ranks] for s in ranks])
     steps, total = np.tril(np.ones((n, n))), np.zeros((n, n))
     ones, line = np.ones((n, 1)), np.column_stack([np.ones(n), ranks])
-    parts = ((ones, np.outer(ranks, ranks)), (line, slopes), (ones, steps @ steps.T))
-    for basis, covariance in parts:
+    parts = [(ones, slope_of(ranks)) for _ in range(2)]
+    if len(cuts):
+        first, last = 2 * cuts[0] - cuts[1], 2 * cuts[-1] - cuts[-2]
+        parts[1] = (ones, slope_of(np.convolve([first, *cuts, last], [0.5, 0.5], "valid")))
+    parts += [(line, slopes), (ones, steps @ steps.T)]
+    for (basis, covariance), share in zip(parts, (1 / 6, 1 / 6, 1 / 3, 1 / 3), strict=True):
         left = np.eye(n) - basis @ np.linalg.pinv(basis)
         own = left @ covariance @ left
-        total += own / (3 * np.trace(own) / n)
+        total += share * own / (np.trace(own) / n)
     return total
+
+
+def slope_of(places):
+    """The covariance of a line through zero, with a slope of variance one."""
+    return np.outer(places, places)
 
 
 def literal_penalty(sizes, codes, rows, scales):
@@ -183,6 +194,18 @@ def test_a_curves_precision_is_the_inverse_of_its_covariance(rows):
     np.testing.assert_allclose(found.sum(axis=0), 0, atol=1e-9 * np.abs(found).max())
     np.testing.assert_allclose(found, curve(7 * rows))
     assert (curve(np.ones(2)) == walk(2)).all()
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-300, 1e300])
+@pytest.mark.parametrize("rows", [[3, 1, 2], [80, *[1] * 20], [1] * 64])
+def test_half_of_a_line_follows_the_numbers_where_cuts_are_known(rows, unit):
+    rows = np.array(rows, dtype=float)
+    cuts = np.cumsum(np.random.default_rng(len(rows)).exponential(size=len(rows) - 1))
+    found = curve(rows, tuple(unit * cuts))
+    literal = curve_covariance(rows, cuts)
+    np.testing.assert_allclose(np.linalg.pinv(found, 1e-12), literal, atol=1e-6)
+    moved = curve(rows, tuple(unit * (5 + 2 * cuts)))
+    np.testing.assert_allclose(moved, found, atol=1e-6 * np.abs(found).max())
 
 
 def test_a_curve_without_rows_is_a_line_and_a_walk():

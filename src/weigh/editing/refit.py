@@ -90,7 +90,13 @@ class Start:
             if scales is None:
                 found[:, places, places] = RIDGE
                 continue
-            blocks, centres = prior_of(table.feature, table.counts, start, table.name in self.tied)
+            blocks, centres = prior_of(
+                table.feature,
+                table.counts,
+                start,
+                table.name in self.tied,
+                self.reshaped.estimates,
+            )
             prior = Prior(tuple(blocks), tuple(centres))
             later = [1 / (block.variance * self.size) for block in blocks[1:]]
             for k in range(n_totals if len(places) else 0):

@@ -4,21 +4,23 @@
 
 Categories, special codes and missing values are independent: S is the identity. Bins and ordered
 categories are the sum of a line, a smooth curve and a random walk; along a pair, a random walk
-only, or all three where many pairs share one scale. S is normalised so that the mean variance of a
-weight is 1/scale for any number of levels. A random walk has a prior for differences only, so the
-mean of its weights over the rows is held at zero; the intercept takes the mean.
+only, or all three where many pairs share one scale. Lines and curves follow the ranks of rows; of
+numeric targets, half of the line follows the numbers themselves. S is normalised so that the mean
+variance of a weight is 1/scale for any number of levels. A random walk has a prior for differences
+only, so the mean of its weights over the rows is held at zero; the intercept takes the mean.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from weigh.bins import Cross, Feature
+from weigh.bins import Cross, Feature, middles
 from weigh.educated.matrices import BlockDiagonal
 from weigh.frames import Floats, Integers
 
@@ -162,11 +164,15 @@ def _within(places: Integers, own: Integers) -> slice | None:
 
 
 def prior_of(
-    feature: Feature | Cross, counts: Floats, start: int, tied: bool = False
+    feature: Feature | Cross,
+    counts: Floats,
+    start: int,
+    tied: bool = False,
+    estimates: bool = False,
 ) -> tuple[list[PriorBlock], list[Centre]]:
     """The blocks and centres of a feature whose weights begin at `start`.
 
-    `tied` says whether all pairs share one scale.
+    `tied` says whether all pairs share one scale, and `estimates` whether the target is numeric.
     """
     places = start + np.arange(len(feature.levels))
     if is_silent(counts):
@@ -177,7 +183,7 @@ def prior_of(
     blocks, centres = [], []
     if n_walk > 1:
         rows = counts[:n_walk].sum(axis=1)
-        along = curve(rows)
+        along = curve(rows, (feature.cuts or ()) if estimates else ())
         blocks.append(PriorBlock(places[:n_walk], n_walk - 1, along, WALK, _firmness(along, rows)))
     if n_walk > 0:
         centres.append(_hold_mean(places[:n_walk], counts[:n_walk].sum(axis=1)))
@@ -224,7 +230,7 @@ def walk(n: int) -> Floats:
     return matrix
 
 
-def curve(rows: Floats) -> Floats:
+def curve(rows: Floats, cuts: Sequence[float] = ()) -> Floats:
     """The precision of a line plus a smooth curve plus a random walk, of mean variance one.
 
     Each has a third of the variance, or half where two distinct ranks leave no room for a curve.
@@ -232,36 +238,55 @@ def curve(rows: Floats) -> Floats:
     rank of the rows in a bin, so a bin with many rows is far from its neighbours. The random walk
     takes one step from each bin to the next. The means of all three are zero.
 
-    >>> S = curve(np.array([9.0, 1.0, 1.0, 1.0]))
+    With cut points, half of the line's variance is that of a line in the middles of the bins: in
+    the long tail of a column, numbers lie far apart although their ranks are close.
+
+    >>> S = curve(np.array([9.0, 1.0, 1.0, 1.0]), cuts=(1.0, 2.0, 9.0))
     >>> round(float(np.trace(np.linalg.pinv(S))) / 4, 12)
     1.0
     """
     if len(rows) < FEWEST:
         return walk(len(rows))
     shares = np.cumsum(rows) / rows.sum() if rows.any() else np.ones(len(rows))
-    return _curve(np.round(shares, 12).tobytes())
+    return _curve(*(np.round(own, 12).tobytes() for own in (shares, _spread_out(cuts))))
+
+
+def _spread_out(cuts: Sequence[float]) -> Floats:
+    """The middles of bins, from 0 for the first to 1 for the last, in the unit of their range."""
+    if not cuts:
+        return np.zeros(0)
+    ends = np.array(cuts) / max(np.abs(cuts).max(), np.finfo(float).tiny)  # avoids overflow
+    places, _ = middles(tuple((ends - ends[0]).tolist()))
+    places -= places[0]
+    return places / max(float(places[-1]), np.finfo(float).tiny)
 
 
 @lru_cache(maxsize=1024)
-def _curve(shares: bytes) -> Floats:
+def _curve(shares: bytes, numbers: bytes) -> Floats:
     """The precision for bins that end at these shares of the rows, the same for many columns."""
     ends = np.frombuffer(shares)
     n, ranks = len(ends), 0.5 * (ends + np.append(0.0, ends[:-1]))
     straight = np.column_stack([np.ones(n), ranks])
     near, far = np.minimum.outer(ranks, ranks), np.maximum.outer(ranks, ranks)
     steps = np.arange(1.0, n + 1)
-    parts = [
-        _without(straight[:, :1], np.outer(ranks, ranks)),
+    along = [ranks, np.frombuffer(numbers)] if numbers else [ranks]
+    lines = _normalise(*(_without(straight[:, :1], np.outer(own, own)) for own in along))
+    parts = _normalise(
+        np.sum(lines or [np.zeros((n, n))], axis=0),
         _without(straight, near**2 * (3 * far - near)),
         _without(straight[:, :1], np.minimum.outer(steps, steps)),
-    ]
-    kept = [part for part in parts if np.trace(part) > ROUNDING * n]
-    covariance = sum(part * (n / (len(kept) * np.trace(part))) for part in kept)
+    )
     mean = np.full((n, n), 1 / n)
-    precision: Floats = np.linalg.inv(covariance + mean) - mean
+    precision: Floats = np.linalg.inv(sum(parts) / len(parts) + mean) - mean
     precision = 0.5 * (precision + precision.T)
     precision.setflags(write=False)
     return precision
+
+
+def _normalise(*covariances: Floats) -> list[Floats]:
+    """Covariances of mean variance one; those that are zero but for rounding are left out."""
+    n = len(covariances[0])
+    return [own * (n / np.trace(own)) for own in covariances if np.trace(own) > ROUNDING * n]
 
 
 def _without(basis: Floats, covariance: Floats) -> Floats:

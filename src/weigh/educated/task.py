@@ -74,7 +74,7 @@ def problem_of(task: Task) -> Problem:
     centres: list[Centre] = []
     for j, (counts, span) in enumerate(zip(task.counts, design.spans, strict=True)):
         tied = task.tied and j >= task.n_coded  # a cross of the user has its own scale
-        own, held = prior_of(counts.feature, counts.counts, span.start, tied)
+        own, held = prior_of(counts.feature, counts.counts, span.start, tied, task.target.noisy)
         blocks += own
         centres += held
     prior = Prior(tuple(blocks), tuple(centres))
