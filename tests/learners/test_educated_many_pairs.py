@@ -164,7 +164,7 @@ def test_the_pairs_of_a_numeric_target_are_ranked_once(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("weak", "seed", "replaced"), [(0.0, 0, False), (0.06, 0, False), (0.06, 1, True)]
+    ("weak", "seed", "replaced"), [(0.0, 1, False), (0.06, 0, False), (0.06, 2, True)]
 )
 def test_many_pairs_replace_few_only_if_rows_of_the_other_half_gain_beyond_chance(
     weak, seed, replaced
@@ -195,3 +195,25 @@ def test_many_pairs_replace_few_only_if_rows_of_the_other_half_gain_beyond_chanc
     error = gains.std() * np.sqrt(len(gains))
     assert replaced == (gains.sum() > max(1.645 * error, 1.0))
     assert replaced == (found is not None)
+
+
+def test_few_pairs_are_kept_only_if_those_of_one_half_of_the_rows_gain_in_the_other():
+    random = np.random.default_rng(1)
+    X = random.integers(0, 5, (600, 9)).astype(float)
+    mean = np.exp(0.5 * X[:, 0])  # no interaction, and a variance of mean + 3.3 mean^2
+    y = random.poisson(mean * random.gamma(0.3, 1 / 0.3, 600))
+    told, holds = [], selection.PairTest.holds
+    with pytest.MonkeyPatch.context() as patch:
+        spy = lambda *given: told.append((*given, holds(*given))) or told[-1][-1]  # noqa: E731
+        patch.setattr(selection.PairTest, "holds", spy)
+        model = weigh.EducatedRegressor(family="poisson").fit(X, y)
+    ((test, few, halves, held),) = told
+    n_pairs, block = len(few.task.pairs), test.state.problem.block
+    other = 1 - halve(block, test.salts)
+    states = [selection.fit_like(few, test.task, own[:n_pairs]) for own in halves]
+    each = np.array([LeaveOneOut.of(state).losses(block) for state in (test.state, *states)])
+    gain = each[0].sum() - each[1 + other, np.arange(len(y))].sum()
+    assert n_pairs > 0
+    assert gain < 0
+    assert not held
+    assert model.pairs_ == []

@@ -8,6 +8,10 @@
 4. The fit with pairs replaces the one without only if its leave-one-out loss is lower: by more than
    its sampling error, and by one nat for each pair.
 
+The evidence of step 2 assumes that the variance of a row is known. Counts and amounts often vary
+more in some rows than in others, and then the largest evidence is chance. So for a numeric target,
+as many pairs that one half of the rows ranks first must also gain in the other half.
+
 The score test misses two cases. Many weak pairs can help together although none has enough
 evidence. And where the tables alone leave rows nearly certain, all slopes are close to zero and the
 test has no power. So the first pairs of the ranking are also fitted if pairs that rank first in one
@@ -125,6 +129,8 @@ class PairSearch:
             least = log(len(self.ways.plain[0]))
             sure = [own for own in ranked if own.nats > least][:CANDIDATES]
             found = test.accept([*have, *sure]) if sure else None
+            if found and test.task.target.noisy and not test.holds(found, halves):
+                found = None
         if test.certain or _agree(halves, sure):
             first, *others = ([*have, *own[:CANDIDATES]] for own in (ranked, *halves))
             found = replace(test, before=found or before).accept(first, others) or found
@@ -187,6 +193,10 @@ class PairTest:
                 return None
         return found.keep(kept)
 
+    def holds(self, fit: Selected, halves: Sequence[list[Candidate]]) -> bool:
+        """Whether as many pairs, chosen by one half of the rows, also gain in the other half."""
+        return self._compare(self._cross(fit, halves, len(fit.task.pairs)))[0] > 0
+
     def accept_together(
         self, ranked: list[Candidate], halves: list[list[Candidate]], few: Selected | None
     ) -> Selected | None:
@@ -202,7 +212,7 @@ class PairTest:
         return found if self._save(many, others) > NATS else None
 
     def _cross(
-        self, fit: Selected, halves: list[list[Candidate]], n_pairs: int | None = None
+        self, fit: Selected, halves: Sequence[list[Candidate]], n_pairs: int | None = None
     ) -> list[State]:
         """Fits with the scales of a fit and the first pairs by each half."""
         task = replace(self.task, tied=fit.task.tied)
