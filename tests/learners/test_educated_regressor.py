@@ -1,6 +1,7 @@
 """EducatedRegressor: closed forms, limits, sheets that add up, intervals that cover."""
 
 import json
+import warnings
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from click.testing import CliRunner
 from jsonschema import Draft202012Validator
 from pyarrow import csv
 from sklearn.compose import TransformedTargetRegressor
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import GammaRegressor, PoissonRegressor, TweedieRegressor
 from sklearn.metrics import r2_score
 
@@ -573,6 +575,16 @@ def test_a_constant_target_is_estimated_as_such():
     np.testing.assert_allclose(model.predict(X), 7.5)
     assert np.isfinite(model.predict_interval(X)).all()
     assert model.balance_sheet(X.iloc[0].to_dict()).estimate == pytest.approx(7.5)
+
+
+def test_numbers_that_are_predicted_exactly_raise_no_warning():
+    for seed in (42, 0, 3):
+        random = np.random.RandomState(seed)
+        X, y, often = random.rand(15, 30), random.randint(0, 3, 15), random.randint(0, 5, 15)
+        X, y = X.repeat(often, axis=0), y.repeat(often)
+        with warnings.catch_warnings(action="error", category=ConvergenceWarning):
+            model = EducatedRegressor().fit(X, y)  # a gradient of rounding, 1.5e-8 of the slopes
+        np.testing.assert_allclose(model.predict(X), y, atol=0.02)
 
 
 def test_importances_are_in_the_unit_of_the_target():

@@ -10,6 +10,7 @@ from weigh.educated.design import Design, Target
 from weigh.educated.loo import LeftOutLoss, leave_one_out, loosen
 from weigh.educated.matrices import Covariance
 from weigh.educated.monotone import are_in_order, hold_orders
+from weigh.educated.numbers import NumberTarget
 from weigh.educated.prior import Prior, count_intervals
 from weigh.educated.scales import FIRST, ScaleSearch, begin, find_scales
 from weigh.educated.selection import select_pairs
@@ -22,6 +23,10 @@ from weigh.tally import Counts
 
 ENOUGH = 1e-8
 """Largest relative gradient of a fit that has converged."""
+
+LEAST_SLOPE = 1e-6
+"""Slope of a row of a numeric target, in the unit of the fit, below which its gradient is rounding:
+where every row is predicted exactly, gradient and slopes are both of the order of rounding."""
 
 
 @dataclass(frozen=True)
@@ -51,9 +56,16 @@ class Fit:
         problem = self.search.state.problem
         return self.held_out.bits if problem.dual or not problem.apart else float("nan")
 
+    @property
+    def _exact(self) -> bool:
+        """Whether numbers are predicted so exactly that the gradient is rounding."""
+        target, size = self.state.problem.target, self.state.found.size
+        least = LEAST_SLOPE * target.n_rows
+        return isinstance(target, NumberTarget) and self.gradient * size <= ENOUGH * least
+
     def complaint(self) -> str:
         """The warning of a fit that has not converged; empty for other fits."""
-        if self.gradient > ENOUGH:
+        if self.gradient > ENOUGH and not self._exact:
             return (
                 f"the weights were left at a relative gradient of {self.gradient:.1e}, and "
                 f"{ENOUGH:g} was wanted; divide sample_weight by its mean, or ask for fewer levels "
