@@ -163,7 +163,7 @@ def match(
             refuse_misspelt(table, names, reader, beside)
         elif absent:
             near = _nearest(absent[0], tuple(n for n in table.names if n not in names))
-            fix = "; add it; its empty values count as missing"
+            fix = "; add it: an empty value counts as missing, or as not known if training had none"
             fix = fix if near is None else f"; rename {near!r} if it is the same"
             if len(absent) == len(names) and near is None:
                 fix = doubt_names(table.names) or _seems_other(table.names)
