@@ -111,6 +111,15 @@ def test_a_matrix_of_numbers_gives_what_a_frame_gives(name):
     np.testing.assert_array_equal(found, predict(fit(learner, numbers), numbers))
 
 
+def test_a_score_takes_names_of_columns_or_arrays(learner, model):
+    y, weight = target(learner), np.arange(len(FRAME)) % 3
+    named = FRAME.assign(outcome=y, weight=weight)
+    given = model.score(FRAME, y, weight)
+    assert model.score(named, "outcome", "weight") == pytest.approx(given, rel=1e-12)
+    assert model.score(named, y, "weight") == pytest.approx(given, rel=1e-12)
+    assert model.score(named, "outcome") == model.score(FRAME, y)
+
+
 def test_a_pickle_is_the_same_model(model):
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(predict(again, FRAME), predict(model, FRAME))

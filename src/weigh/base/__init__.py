@@ -12,6 +12,7 @@ estimator    `TableEstimator` reads any table, `BinnedEstimator` finds the level
 from weigh.base.columns import check_listed, part_of_rows, warn_columns
 from weigh.base.estimator import (
     BinnedEstimator,
+    Classifier,
     EvidenceClassifier,
     EvidenceModel,
     NumberEstimator,

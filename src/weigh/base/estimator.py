@@ -1,6 +1,7 @@
 """What estimators share: a table read, its columns as levels, and warnings about them.
 
-`EvidenceModel` is a classifier that has evidence, `EvidenceClassifier` one that learns it.
+`Classifier` has the accuracy, `EvidenceModel` is a classifier that has evidence, and
+`EvidenceClassifier` learns it.
 `NumberEstimator` learns tables for numbers or times.
 """
 
@@ -264,7 +265,27 @@ class NumberEstimator(BinnedEstimator):
             )
 
 
-class EvidenceModel(ClassifierMixin, Predictor, TableEstimator):
+class Classifier(ClassifierMixin):
+    """A classifier whose accuracy takes names of columns, as `fit` does."""
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy: the share of rows whose class is predicted.
+
+        `weigh.evaluate` has measures of the probabilities, which say more.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Rows, with their labels and weights, or the names of their columns in X.
+        """
+        if not (isinstance(y, str) or isinstance(sample_weight, str)):
+            return float(super().score(X, y, sample_weight))
+        sample = label_sample(read(X), y, sample_weight)
+        right = sample.classes[sample.labels] == self.predict(X)[sample.kept]
+        return float(np.average(right, weights=sample.weight))
+
+
+class EvidenceModel(Classifier, Predictor, TableEstimator):
     """A classifier with evidence, fitted or given, that predicts and explains."""
 
     @classmethod

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.special import logit
 from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
 from sklearn.utils import check_random_state
 
 from weigh import engine
@@ -253,6 +254,17 @@ class BoostedNBRegressor(RegressorMixin, NumberEstimator):
         table = self._read(X)
         estimate: Estimate = self._learnt
         return estimate.read_off(estimate.total(table))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R2 of the estimates: 1 - squared error/squared error of predicting the mean of y.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Rows, with their targets and weights, or the names of their columns in X.
+        """
+        sample, numbers = number_sample(read(X), y, sample_weight)
+        return float(r2_score(numbers, self.predict(X)[sample.kept], sample_weight=sample.weight))
 
     def predict_quantile(self, X: Any, q: Any) -> Floats:
         """Quantile of each row: the smallest y that the target is at or below with probability q.

@@ -7,9 +7,8 @@ from itertools import islice
 from typing import Any, NoReturn, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 
-from weigh.base import BinnedEstimator, read_sample
+from weigh.base import BinnedEstimator, Classifier, read_sample
 from weigh.bins import label
 from weigh.c44.tree import (
     MOST_CLASSES,
@@ -162,7 +161,7 @@ TABLES_ONLY = ("balance_sheet", "decision_function", "evidence_", "merge", "with
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class C44Classifier(ClassifierMixin, BinnedEstimator):
+class C44Classifier(Classifier, BinnedEstimator):
     """C4.4: a C4.5 tree grown for its probabilities, and explained as a path.
 
     The model is::

@@ -338,8 +338,7 @@ def sort_classes(values: list[Value], name: str) -> np.ndarray[Any, Any]:
     if fractions:
         raise ValueError(
             f"Unknown label type: continuous. {name} holds {fractions[0]!r}, but a classifier "
-            "needs classes: whole numbers, text or booleans. EducatedRegressor estimates numbers "
-            "(compare: learners=['educated-regressor'])"
+            "needs classes: whole numbers, text or booleans. For numbers use EducatedRegressor"
         )
     if len({type(value) for value in values}) > 1:
         raise ValueError(f"{name} mixes labels of different types ({values[:4]}); use one type")
