@@ -1,10 +1,13 @@
 """Rivals side by side: the tables of ratios, growth and accuracy of `make bench`.
 
-    python -m benchmarks.contest --most-seconds 60 --rivals weigh duckdb
+    python -m benchmarks.contest
 
 Each rival runs in the environment that `make bench-rivals` made for it, in a process of its own
 for each table. Seconds are those of all processors together, so that neither threads nor other
 work on the machine count. A rival whose fit took longer than --most-seconds grows no further.
+A run of all rivals writes its tables into docs/benchmarks.md; one of some rivals prints them:
+
+    python -m benchmarks.contest --only rows --rivals weigh duckdb
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks import contest_data, contest_page
+from benchmarks import contest_data, contest_page, speed_page
 from benchmarks.contest_data import STAGES
 from benchmarks.rivals import environments
 
@@ -124,30 +127,14 @@ def run_all(rivals: list[Entry], folders: list[Path], most_seconds: float) -> li
     return outcomes
 
 
-def keep(outcomes: list[Outcome], stage: str, folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    told = [[outcome.entry.name, outcome.found, outcome.note] for outcome in outcomes]
-    (folder / f"{stage}.json").write_text(json.dumps(told, indent=1))
-
-
-def read_kept(stage: str, folders: list[Path]) -> list[Outcome]:
-    """What several runs kept, in the order of the rivals; the last word of a rival counts."""
-    files = [folder / f"{stage}.json" for folder in folders]
-    told = [line for file in files if file.exists() for line in json.loads(file.read_text())]
-    kept = {name: (found, note) for name, found, note in told}
-    return [Outcome(entry, *kept[entry.name]) for entry in entries(MODULES) if entry.name in kept]
-
-
 def read_arguments() -> argparse.Namespace:
     words = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    words.add_argument("--most-seconds", type=float, default=60, help="of a fit; then no larger")
+    words.add_argument("--most-seconds", type=float, default=10, help="of a fit; then no larger")
     words.add_argument("--rivals", nargs="+", choices=MODULES, default=[*MODULES])
     words.add_argument(
         "--only", nargs="+", choices=STAGES, default=[*STAGES], help="tables to make"
     )
     words.add_argument("--most-rows", type=float, default=1e7, help="growth in rows ends here")
-    words.add_argument("--keep", type=Path, help="a folder for the figures as JSON")
-    words.add_argument("--show", nargs="+", type=Path, help="run nothing; show what these kept")
     return words.parse_args()
 
 
@@ -160,17 +147,26 @@ def measure(stage: str, asked: argparse.Namespace) -> list[Outcome]:
         return run_all(entries(asked.rivals), folders, asked.most_seconds)
 
 
+def publish(tables: dict[str, dict[str, Any]], run: speed_page.Run, whole: bool) -> None:
+    """Print the tables of a stage, and keep them if all rivals were run."""
+    known = {name: {"run": vars(run)} | table for name, table in tables.items()}
+    for table in known.values():
+        print("\n" + speed_page.render(table), flush=True)
+    if whole:
+        speed_page.keep(known)
+
+
 def main() -> None:
     asked = read_arguments()
-    grown = {}
+    whole = {*asked.rivals} == {*MODULES} and asked.most_rows >= contest_data.ROWS[-1]
+    run, grown = speed_page.Run.now("python -m benchmarks.contest"), {}
     for stage in asked.only:
-        outcomes = read_kept(stage, asked.show) if asked.show else measure(stage, asked)
-        if asked.keep:
-            keep(outcomes, stage, asked.keep)
-        contest_page.show(stage, outcomes)
+        outcomes = measure(stage, asked)
+        if outcomes:
+            publish(contest_page.make_tables(stage, outcomes), run, whole)
         if stage in contest_data.GROWTH:
             grown[stage] = outcomes
-    if grown:
+    if whole and {*grown} == {*contest_data.GROWTH}:
         contest_page.draw(grown, contest_page.FIGURE)
 
 

@@ -1,4 +1,4 @@
-"""The tables of `benchmarks.contest` as text, and growth as a figure."""
+"""The tables of `benchmarks.contest`, and growth as a figure."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ AMOUNTS = {"memory": "memory, MiB", "size": "size, KiB"}
 SCALES = {"fit": 1.0, "predict": 1.0, "one_row": 1e3, "memory": 1 / MIB, "size": 1 / 1024}
 
 
-def show(stage: str, outcomes: list[Outcome]) -> None:
-    """Print a stage's table in Markdown."""
+def make_tables(stage: str, outcomes: list[Outcome]) -> dict[str, dict[str, Any]]:
+    """The tables of a stage by their names on the page: heads and cells."""
     if stage == "ratios":
-        print_ratios(outcomes)
-    elif stage == "accuracy":
-        print_accuracy(outcomes)
-    else:
-        print_growth(stage, outcomes)
+        return {"rivals": _compare(outcomes)}
+    if stage == "accuracy":
+        heads = {"loss": ("bits", "loss, bits"), "auc": ("auc", "AUC")}
+        return {name: _score(outcomes, *head) for name, head in heads.items()}
+    return {stage: _grow(stage, outcomes)}
 
 
-def print_ratios(outcomes: list[Outcome]) -> None:
+def _compare(outcomes: list[Outcome]) -> dict[str, Any]:
     """Each measure, and in brackets how many times that of `EvidenceNB`."""
     base = next((_only(o) for o in outcomes if o.entry.name == BASE), {})
     heads = {**MEASURES, **AMOUNTS}
@@ -37,7 +37,7 @@ def print_ratios(outcomes: list[Outcome]) -> None:
         cells = [_ratio(found[key], base.get(key), SCALES[key]) for key in heads if found]
         scores = [f"{found['bits']:.4f}", f"{found['auc']:.4f}"] if found else []
         rows.append([outcome.entry.name, *(cells or [outcome.note]), *scores])
-    print_table(["", *heads.values(), "loss, bits", "AUC"], rows)
+    return _table(["", *heads.values(), "loss, bits", "AUC"], rows)
 
 
 def _only(outcome: Outcome) -> dict[str, Any]:
@@ -49,36 +49,28 @@ def _ratio(value: float, base: float | None, scale: float) -> str:
     return f"{shown} ({value / base:.2g})" if base else shown
 
 
-def print_growth(stage: str, outcomes: list[Outcome]) -> None:
+def _grow(stage: str, outcomes: list[Outcome]) -> dict[str, Any]:
     """Seconds of a fit at each size."""
     sizes = [*dict.fromkeys(size for o in outcomes for size in o.found)]
     rows = [
         [o.entry.name, *(f"{o.found[s]['fit']:.3g}" if s in o.found else "" for s in sizes), o.note]
         for o in outcomes
     ]
-    print_table([f"fit, s: {stage}", *(f"{int(size):,}" for size in sizes), ""], rows)
+    return _table([f"fit, s: {stage}", *(f"{int(size):,}" for size in sizes), ""], rows)
 
 
-def print_accuracy(outcomes: list[Outcome]) -> None:
+def _score(outcomes: list[Outcome], key: str, title: str) -> dict[str, Any]:
+    """One measure of hold-out rows, set by set."""
     sets = [*dict.fromkeys(name for o in outcomes for name in o.found)]
-    for key, title in (("bits", "loss, bits"), ("auc", "AUC")):
-        rows = [
-            [
-                o.entry.name,
-                *(f"{o.found[s][key]:.4f}" if s in o.found else "" for s in sets),
-                o.note,
-            ]
-            for o in outcomes
-        ]
-        print_table([title, *sets, ""], rows)
+    rows = [
+        [o.entry.name, *(f"{o.found[s][key]:.4f}" if s in o.found else "" for s in sets), o.note]
+        for o in outcomes
+    ]
+    return _table([title, *sets, ""], rows)
 
 
-def print_table(head: list[str], rows: list[list[str]]) -> None:
-    print("\n| " + " | ".join(head) + " |")
-    print("| " + " | ".join("---" for _ in head) + " |")
-    for row in rows:
-        padded = row + [""] * (len(head) - len(row))
-        print("| " + " | ".join(padded) + " |", flush=True)
+def _table(head: list[str], rows: list[list[str]]) -> dict[str, Any]:
+    return {"head": head, "cells": [row + [""] * (len(head) - len(row)) for row in rows]}
 
 
 def draw(grown: dict[str, list[Outcome]], path: Path) -> None:

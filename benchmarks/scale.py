@@ -6,6 +6,7 @@ generates 12 features and a target as 30 Parquet files (or takes those that DIR 
 every job on 3, 10 and all of them, each in a process of its own, one after the other: a default
 `EvidenceNB`, its counting pass alone, `AdjustedNB(norm=None)`, and DuckDB computing the same
 GROUP BY counts. DuckDB's way to count intervals is the fastest of three on the first 3 files.
+A run of all rows writes its table into docs/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+from benchmarks import speed_page
 from benchmarks.clock import MIB
 from benchmarks.scale_files import FILES, write_files
 from benchmarks.scale_jobs import CUTS, WARM_UP
@@ -29,6 +31,13 @@ ROWS = 50_000_000
 SIZES = (FILES // 10, FILES // 3, FILES)
 ALLOWED, ALLOWED_RATIO = 1536 * MIB, 2
 DUCKDB = ("DuckDB, CASE", "DuckDB, sum", "DuckDB, join")
+JOBS = {
+    "EvidenceNB": "`EvidenceNB`",
+    "counting pass": "its counting pass (cut points given)",
+    "DuckDB": "DuckDB, the same counts",
+    "AdjustedNB": "`AdjustedNB(norm=None)`",
+}
+HEAD = ["job", "rows", "clock, s", "processor, s", "processor, µs a row", "peak, MiB"]
 
 
 @dataclass(frozen=True)
@@ -76,7 +85,7 @@ def compare(n_rows: int, folder: Path, n_files: int, engine: str) -> dict[str, R
     rival = run(engine, folder, n_files)
     same = "the same counts" if rival.found == count.found else "OTHER COUNTS"
     show(engine, n_rows, rival, same)
-    return {"EvidenceNB": fit, "counting pass": count, engine: rival}
+    return {"EvidenceNB": fit, "counting pass": count, "DuckDB": rival}
 
 
 def adjust(n_rows: int, folder: Path, n_files: int) -> dict[str, Run]:
@@ -110,15 +119,31 @@ def ratios(ours: Run, theirs: Run) -> None:
         print(f"counting / DuckDB, {clock:<12}{ratio:.2f} ({ALLOWED_RATIO} allowed){verdict}")
 
 
-def measure(n_rows: int, folder: Path) -> None:
+def make_table(runs: list[dict[str, Run]], rows: list[int]) -> dict[str, Any]:
+    """The table of the page: each job on all sizes."""
+    cells = []
+    for job, name in JOBS.items():
+        for i, (found, n) in enumerate(zip(runs, rows, strict=True)):
+            cost = found[job]
+            seconds = f"{cost.wall:.1f}", f"{cost.processor:.1f}", f"{cost.processor / n * 1e6:.2f}"
+            cells.append(["" if i else name, f"{n:,}", *seconds, f"{cost.peak / MIB:.0f}"])
+    return {"head": HEAD, "cells": cells}
+
+
+def measure(n_rows: int, folder: Path) -> dict[str, Any]:
+    """Run all jobs, print what they cost, and return the table of the page."""
+    known = speed_page.Run.now("make bench-scale")
     rows = prepare(n_rows, folder)
     print(f"{'job':<16}{'rows':>12}{'wall s':>10}{'cpu s':>10}{'cpu us/row':>12}{'peak MiB':>10}")
     engine = choose_engine(folder, rows[0])
     sizes = [*zip(rows, SIZES, strict=True)]
-    runs = [compare(n, folder, size, engine) for n, size in sizes]
-    ratios(runs[-1]["counting pass"], runs[-1][engine])
-    verdicts(runs, rows)
-    verdicts([adjust(n, folder, size) for n, size in sizes], rows)
+    counted = [compare(n, folder, size, engine) for n, size in sizes]
+    ratios(counted[-1]["counting pass"], counted[-1]["DuckDB"])
+    verdicts(counted, rows)
+    adjusted = [adjust(n, folder, size) for n, size in sizes]
+    verdicts(adjusted, rows)
+    runs = [one | other for one, other in zip(counted, adjusted, strict=True)]
+    return {"run": vars(known)} | make_table(runs, rows)
 
 
 def read_arguments() -> argparse.Namespace:
@@ -130,11 +155,14 @@ def read_arguments() -> argparse.Namespace:
 
 def main() -> None:
     asked = read_arguments()
+    n_rows = int(asked.rows)
     if asked.folder:
-        measure(int(asked.rows), asked.folder)
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        measure(int(asked.rows), Path(folder))
+        table = measure(n_rows, asked.folder)
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            table = measure(n_rows, Path(folder))
+    if n_rows == ROWS:
+        speed_page.keep({"scale": table})
 
 
 if __name__ == "__main__":

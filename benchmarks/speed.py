@@ -8,7 +8,6 @@ that are not named keep their results and dates.
 
 from __future__ import annotations
 
-import json
 import os
 import resource
 import subprocess
@@ -227,11 +226,7 @@ def main() -> None:
     if unknown := {*names} - {*TABLES}:
         raise SystemExit(f"no table is named {min(unknown)}; there are {', '.join(TABLES)}")
     for name in names:
-        found = {name: measure(name)}
-        known = json.loads(speed_page.RESULTS.read_text("utf-8"))
-        text = json.dumps(known | found, indent=1, ensure_ascii=False) + "\n"
-        speed_page.RESULTS.write_text(text, "utf-8")
-        speed_page.main()
+        speed_page.keep({name: measure(name)})
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
     python -m benchmarks.speed_page
 
 writes them into the page again. A table stands between two comments: the first names its key in the
-file. `python -m benchmarks.speed` measures its tables anew and keeps the others with their dates.
+file. Each benchmark of speed measures its tables anew and keeps the others with their dates.
 """
 
 from __future__ import annotations
@@ -108,9 +108,16 @@ def write(page: str, results: dict[str, Any]) -> str:
     return BLOCK.sub(fill, page)
 
 
-def main() -> None:
-    results = json.loads(RESULTS.read_text("utf-8"))
+def keep(tables: dict[str, Any]) -> None:
+    """Keep measured tables in the file, in place of those of the same name, and write the page."""
+    results = json.loads(RESULTS.read_text("utf-8")) | tables
+    text = json.dumps(results, indent=1, ensure_ascii=False) + "\n"
+    RESULTS.write_text(text, "utf-8")
     PAGE.write_text(write(PAGE.read_text("utf-8"), results), "utf-8")
+
+
+def main() -> None:
+    keep({})
 
 
 if __name__ == "__main__":

@@ -138,25 +138,24 @@ def found(seconds):
     return {"fit": seconds, "predict": 0.1, "one_row": 0.001} | scores
 
 
-def test_ratios_are_those_to_evidence_and_absent_rivals_say_why(capsys):
+def test_ratios_are_those_to_evidence_and_absent_rivals_say_why():
     outcomes = [
         Outcome(Entry("weigh", "EvidenceNB"), {"mixed": found(2.0)}),
         Outcome(Entry("a", "A"), {"mixed": found(5.0)}),
         Outcome(Entry("b", "B"), {}, "not installed: run make bench-rivals"),
     ]
-    contest_page.show("ratios", outcomes)
-    lines = capsys.readouterr().out.splitlines()
-    assert "| A | 5 (2.5) | 0.1 (1) | 1 (1) | 1 (1) | 2 (1) | 0.5000 | 0.8000 |" in lines
-    assert any(line.startswith("| B | not installed") for line in lines)
+    rows = contest_page.make_tables("ratios", outcomes)["rivals"]["cells"]
+    assert rows[1] == ["A", "5 (2.5)", "0.1 (1)", "1 (1)", "1 (1)", "2 (1)", "0.5000", "0.8000"]
+    assert rows[2] == ["B", "not installed: run make bench-rivals", *[""] * 6]
 
 
-def test_growth_is_drawn_where_rivals_stop_at_different_sizes(tmp_path, capsys):
+def test_growth_is_drawn_where_rivals_stop_at_different_sizes(tmp_path):
     outcomes = [
         Outcome(Entry("weigh", "EvidenceNB"), {"10": found(0.1), "100": found(1.0)}),
         Outcome(Entry("a", "A"), {"10": found(20.0)}, "stops growing: above 10 s"),
     ]
-    contest_page.show("rows", outcomes)
-    assert "| A | 20 |  | stops growing: above 10 s |" in capsys.readouterr().out
+    table = contest_page.make_tables("rows", outcomes)["rows"]
+    assert table["cells"][1] == ["A", "20", "", "stops growing: above 10 s"]
     contest_page.draw({"rows": outcomes, "levels": outcomes}, tmp_path / "growth.png")
     assert (tmp_path / "growth.png").stat().st_size > 5000
 
@@ -180,15 +179,28 @@ def test_a_rival_looks_the_same_in_every_panel_whoever_is_missing_from_some():
     plt.close(figure)
 
 
-def test_what_several_runs_kept_is_shown_as_one_and_the_last_word_counts(tmp_path):
-    ours = Outcome(Entry("weigh", "EvidenceNB"), {"10": found(0.1)})
-    failed = Outcome(Entry("toad", "toad"), {}, "failed")
-    mended = Outcome(Entry("toad", "toad"), {"10": found(3.0)})
-    for name, outcomes in (("a", [failed]), ("b", [mended]), ("c", [ours])):
-        contest.keep(outcomes, "rows", tmp_path / name)
-    folders = [tmp_path / name for name in "abc"]
-    assert contest.read_kept("rows", folders) == [ours, mended]
-    assert contest.read_kept("levels", folders) == []
+def test_a_run_of_all_rivals_is_kept_for_the_page_and_one_of_some_is_not(monkeypatch, capsys):
+    kept = {}
+    ours = Outcome(Entry("weigh", "EvidenceNB"), {"heart": found(1.0)})
+    monkeypatch.setattr(contest, "measure", lambda stage, asked: [ours])
+    monkeypatch.setattr(contest.speed_page, "keep", kept.update)
+    monkeypatch.setattr(sys, "argv", ["contest", "--only", "accuracy", "--rivals", "weigh"])
+    contest.main()
+    assert kept == {}
+    assert "| EvidenceNB | 0.8000 |" in capsys.readouterr().out
+    monkeypatch.setattr(sys, "argv", ["contest", "--only", "accuracy"])
+    contest.main()
+    assert {name: table["cells"][0][1] for name, table in kept.items()} == {
+        "loss": "0.5000",
+        "auc": "0.8000",
+    }
+
+
+def test_the_table_of_files_names_each_job_once_and_has_all_its_sizes():
+    cost = scale.Run(wall=2.0, processor=1.0, before=0, peak=1 << 20, found={})
+    table = scale.make_table([dict.fromkeys(scale.JOBS, cost)] * 2, [1_000, 2_000])
+    assert [row[0] for row in table["cells"][::2]] == [*scale.JOBS.values()]
+    assert table["cells"][1] == ["", "2,000", "2.0", "1.0", "500.00", "1"]
 
 
 # ---------------------------------------------------------------- contests with tuning
