@@ -104,10 +104,8 @@ def list_conditions(feature: Feature) -> tuple[Condition, ...]:
     [('missing', None, 3), ('equal', -1.0, 2), ('at most', 18.0, 0), ('any', None, 1)]
     """
     cuts = feature.cuts or ()
-    values = [*map(float, feature.values)] if feature.is_numeric else feature.values  # type: ignore[arg-type]
     found = [Condition("missing", None, feature.missing_place)]
-    placed = zip(values, feature.places, strict=True)
-    found += [Condition("equal", value, place) for value, place in placed]
+    found += [Condition("equal", value, place) for value, place in feature.placed_values]
     found += [Condition("at most", cut, place) for place, cut in enumerate(cuts)]
     if feature.is_numeric or feature.other:
         found.append(Condition("any", None, len(cuts) if feature.is_numeric else feature.rest))
@@ -119,15 +117,13 @@ def finder(feature: Feature) -> Callable[[Any], int]:
 
     The value must be of a kind seen in training, None, or NOT_KNOWN, which has no level.
     """
-    equal = [c for c in feature.conditions if c.holds == "equal"]
     if feature.is_numeric:
-        codes = {c.value: c.place for c in equal}
-        return _number_finder(feature, codes)
+        return _number_finder(feature, dict(feature.placed_values))
     rest, none = feature.rest, {None: feature.missing_place, NOT_KNOWN: len(feature.levels)}
     if len(feature.kinds) == 1:
-        places: dict[Any, int] = {c.value: c.place for c in equal} | none
+        places: dict[Any, int] = dict(feature.placed_values) | none
         return lambda value: places.get(value, rest)
-    typed: dict[Any, int] = {(Kind.of(c.value), c.value): c.place for c in equal}
+    typed = {(Kind.of(value), value): place for value, place in feature.placed_values}
     return lambda value: (
         none[value]
         if value is None or value is NOT_KNOWN

@@ -92,6 +92,12 @@ class NamedLevels:
         """Index of the level of each category or special code."""
         return self.groups or (*range(self.n_intervals, self.n_intervals + len(self.values)),)
 
+    @cached_property
+    def placed_values(self) -> tuple[tuple[Value, int], ...]:
+        """Each category or special code, with the index of its level; codes are floats."""
+        values = map(float, self.values) if self.is_numeric else self.values  # type: ignore[arg-type]
+        return tuple(zip(values, self.places, strict=True))
+
     @property
     def no_level(self) -> int:
         """Index that means "no level": the number of levels."""

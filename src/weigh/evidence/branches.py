@@ -47,8 +47,8 @@ def _ask(other: Any, wanted: Any, parts: Mapping[str, Feature]) -> Ask:
     """Condition from one or several levels, given by value or by label."""
     parent = parts[_find(other, parts)]
     many = isinstance(wanted, Iterable) and not isinstance(wanted, str)
-    equal = [test for test in parent.conditions if test.holds == "equal"]
-    places_of = {} if parent.is_numeric else {key(test.value): test.place for test in equal}
+    placed = () if parent.is_numeric else parent.placed_values
+    places_of = {key(value): place for value, place in placed}
     spelt = [[*texts[: parent.missing_place]] for texts in (parent.labels, parent.cut_labels)]
     places = []
     for level in wanted if many else [wanted]:

@@ -6,7 +6,7 @@ Doubles throughout, because single precision would move rows that stand on a cut
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -186,12 +186,11 @@ class _Graph:
 
     def _pick_equal(self, column: Feature, x: str, otherwise: str) -> str:
         """The place of the code that a number is, if it is one."""
-        tests = [test for test in column.conditions if test.holds == "equal"]
-        if not tests:
+        if not column.values:
             return otherwise
-        same = self.add("Equal", [x, self.constant([[float(t.value) for t in tests]])])  # type: ignore[arg-type]
-        places = self.constant([[t.place for t in tests]], np.int64)
-        place = self.add("Mul", [self._whole(same), places])
+        values, places = zip(*column.placed_values, strict=True)
+        same = self.add("Equal", [x, self.constant([[*map(float, values)]])])
+        place = self.add("Mul", [self._whole(same), self.constant([places], np.int64)])
         found = self.add("ReduceSum", [place, self.constant([1], np.int64)], keepdims=1)
         known = self.add("Greater", [self.count(same), self.constant(0, np.int64)])
         return self.add("Where", [known, found, otherwise])
@@ -205,15 +204,18 @@ class _Graph:
         return self.add("Cast", [name], to=onnx.TensorProto.INT64)
 
     def _place_text(self, column: Feature) -> str:
-        known = {test.value: test.place for test in column.conditions if test.holds == "equal"}
-        known[self.missing] = column.missing_place
+        known = dict(column.placed_values) | {self.missing: column.missing_place}
+        return self._encode(column, known, column.rest)
+
+    def _encode(self, column: Feature, known: Mapping[Any, int], rest: int) -> str:
+        """The number of each text of a column; `rest` for other texts."""
         return self.add(
             "LabelEncoder",
             [self.read[column.name]],
             domain="ai.onnx.ml",
             keys_strings=[*known],
             values_int64s=[*known.values()],
-            default_int64=column.rest,
+            default_int64=rest,
         )
 
     def offset(self, column: OffsetColumn) -> str:
@@ -228,16 +230,9 @@ class _Graph:
     def answers(self, column: Feature) -> str:
         """1 where a row has an answer, of shape [rows, 1]."""
         if column.kind is Kind.TEXT:
-            missing = self.add(
-                "LabelEncoder",
-                [self.read[column.name]],
-                domain="ai.onnx.ml",
-                keys_strings=[self.missing],
-                values_int64s=[0],
-                default_int64=1,
-            )
-            return self.add("Cast", [missing], to=onnx.TensorProto.DOUBLE)
-        known = self.add("Not", [self.add("IsNaN", [self.read[column.name]])])
+            known = self._encode(column, {self.missing: 0}, 1)
+        else:
+            known = self.add("Not", [self.add("IsNaN", [self.read[column.name]])])
         return self.add("Cast", [known], to=onnx.TensorProto.DOUBLE)
 
 

@@ -213,8 +213,7 @@ def _term(term: Term) -> str:
 
 
 def _column(column: Feature) -> tuple[Any, ...]:
-    equal = [test for test in column.conditions if test.holds == "equal"]
-    levels = {(_letter(Kind.of(test.value)), test.value): test.place for test in equal}
+    levels = {(_letter(Kind.of(value)), value): place for value, place in column.placed_values}
     cuts = None if column.cuts is None else list(column.cuts)
     ends = column.missing_place, column.skip_missing, column.rest, column.no_level
     return column.name, cuts, levels, *ends

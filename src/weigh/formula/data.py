@@ -131,7 +131,7 @@ def _choices(ask: Ask, inputs: Sequence[Input]) -> list[Any]:
     if ask.feature.is_numeric:
         return [at, [*ask.places]]
     choices = [*map(key, inputs[at].choices)]
-    equal = {key(t.value): t.place for t in ask.feature.conditions if t.holds == "equal"}
+    equal = {key(value): place for value, place in ask.feature.placed_values}
     rest = ask.feature.rest
     places = [*(equal.get(choice, rest) for choice in choices), rest]  # of another
     return [at, [i for i, place in enumerate(places) if place in ask.places]]
@@ -142,7 +142,7 @@ def _part(part: Feature, inputs: Sequence[Input], labels: Labels) -> dict[str, A
     at = next(j for j, column in enumerate(inputs) if column.name == part.name)
     missing = part.missing_place if part.has_missing else -1
     found: dict[str, Any] = {"column": at, "missing": missing, "skip": part.skip_missing}
-    equal = {key(c.value): c.place for c in part.conditions if c.holds == "equal"}
+    equal = {key(value): place for value, place in part.placed_values}
     if part.is_numeric:
         found["cuts"] = [*(part.cuts or ())]
         found["specials"] = [value for _, value in equal]

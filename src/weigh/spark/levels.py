@@ -112,9 +112,8 @@ class _Column:
             )
         value = self.column.cast("double")
         place = count_below(value, self.feature.cuts or ())
-        for condition in self.feature.conditions:
-            if condition.holds == "equal":
-                place = F.when(value == condition.value, condition.place).otherwise(place)
+        for code, own in self.feature.placed_values:
+            place = F.when(value == code, own).otherwise(place)
         return place
 
     def _category(self, frame: Any, name: str) -> tuple[Any, Any]:
@@ -124,7 +123,7 @@ class _Column:
                 f"column {self.feature.name!r} held values such as {values[0]!r} in training and "
                 f"holds {self.kind} here; convert it to the type it had in training"
             )
-        placed = zip(values, self.feature.places, strict=True)
+        placed = self.feature.placed_values
         pairs = [(key, place) for value, place in placed for key in self._keys(value)]
         pairs.sort(key=lambda pair: pair[0].encode() if isinstance(pair[0], str) else pair[0])
         keys, places = [key for key, _ in pairs], [place for _, place in pairs]

@@ -84,9 +84,9 @@ def _place(column: Feature) -> Element:
     """The index of a level: of a category by its value, of a number by its code or interval."""
     if column.kind is Kind.NUMBERS:
         tree = _interval(column) if column.is_numeric else _whole(column.rest)
-        for test in reversed([test for test in column.conditions if test.holds == "equal"]):
-            same = apply("equal", field(column.name), number(float(test.value)))  # type: ignore[arg-type]
-            tree = apply("if", same, _whole(test.place), tree)
+        for value, place in reversed(column.placed_values):
+            same = apply("equal", field(column.name), number(float(value)))  # type: ignore[arg-type]
+            tree = apply("if", same, _whole(place), tree)
     else:
         tree = _category(column)
     missing = apply("isMissing", field(column.name))
@@ -100,10 +100,9 @@ def _category(column: Feature) -> Element:
     evaluators may trim the text of elements.
     """
     parts = [number(float(column.rest))]
-    for test in column.conditions[1:]:
-        if test.holds == "equal":
-            same = node("NormDiscrete", field=column.name, value=spell(test.value))
-            parts.append(apply("*", number(float(test.place - column.rest)), same))
+    for value, place in column.placed_values:
+        same = node("NormDiscrete", field=column.name, value=spell(value))
+        parts.append(apply("*", number(float(place - column.rest)), same))
     return apply("round", apply("sum", *parts))
 
 

@@ -153,27 +153,25 @@ class Lookup:
 
     def _category(self, column: Feature, cell: str) -> str:
         """A formula for the index of the level whose text a cell holds; empty without levels."""
-        texts = [t.value for t in column.conditions if t.holds == "equal"]
+        texts = [*map(str, column.values)]
         if not texts:
             return ""
         if column.kind is Kind.BOOLEANS:
-            texts = ["true" if value else "false" for value in texts]
+            texts = ["true" if value else "false" for value in column.values]
             cell = spell_boolean(cell)
-        places = [t.place + 1 for t in column.conditions if t.holds == "equal"]
-        block = self.list(column.name, [str(text) for text in texts], places)
+        block = self.list(column.name, texts, [place + 1 for place in column.places])
         found = f"SUMPRODUCT(EXACT({block.range},{cell})*{block.beside(1).range})"
         return f"IF({found}>0,{found},{column.rest + 1})"
 
     def _number(self, column: Feature, cell: str) -> str:
         """A formula for the index of a number's code or, failing that, of its interval."""
-        tests = [t for t in column.conditions if t.holds == "equal"]
         none = str(column.no_level + 1)
         otherwise = self._interval(column, cell) if column.is_numeric else str(column.rest + 1)
-        if tests:
-            codes = [float(t.value) for t in tests]  # type: ignore[arg-type]
-            codes = [min(max(code, -BIG), BIG) for code in codes]
-            places = [t.place + 1 for t in tests]
-            block = self.list(f"{column.name}: codes", codes, places)
+        if column.values:
+            codes = [min(max(float(value), -BIG), BIG) for value in column.values]  # type: ignore[arg-type]
+            block = self.list(
+                f"{column.name}: codes", codes, [place + 1 for place in column.places]
+            )
             found = f"SUMPRODUCT(({block.range}={cell})*{block.beside(1).range})"
             otherwise = f"IF({found}>0,{found},{otherwise})"
         return f"IF(ISNUMBER({cell}),{otherwise},{none})"
