@@ -38,6 +38,14 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @compiled
+def split_mix(bits: Any) -> Any:
+    """Hash 64 bits by the finaliser of splitmix64; the same on every machine."""
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return bits ^ (bits >> np.uint64(31))
+
+
+@compiled
 def count(codes: Any, classes: Any, out: Any) -> None:
     """Add one to out[code, class] for each row."""
     for i in range(codes.shape[0]):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from weigh.kernels import compiled
+from weigh.kernels import compiled, split_mix
 
 
 @compiled
@@ -220,10 +220,7 @@ def sum_squares(places: Any, index: Any, matrix: Any, out: Any) -> None:
 @compiled
 def mix(number: Any) -> Any:
     """Mix the bits of a number, so that adjacent numbers get unrelated values (SplitMix64)."""
-    z = number + np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
+    return split_mix(number + np.uint64(0x9E3779B97F4A7C15))
 
 
 @compiled

@@ -198,6 +198,17 @@ def scale_variances(variances: Floats | None, factor: float | Floats) -> Floats 
     return None if variances is None else variances * factor**2
 
 
+def token_variance(table: FeatureTable) -> Floats:
+    """Variance common to ln P(token|c) of all tokens, which share the total N of a class.
+
+    trigamma(N + s m), with m tokens
+    """
+    from scipy.special import polygamma  # not at start-up: only tokens need it
+
+    norm = table.counts.sum(axis=0) + table.smoothing * len(table.counts)
+    return np.asarray(polygamma(1, np.where(norm > 0, norm, np.nan)))
+
+
 def share_rows(counts: Floats) -> Floats:
     """The share of each level in the training rows.
 

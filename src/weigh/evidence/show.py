@@ -12,7 +12,7 @@ from weigh.bins import OTHER, Cross, label, printable
 from weigh.bins.labels import EXACT
 from weigh.evidence.units import Amounts, Words, digits_of, hundredths, words_of
 from weigh.frames import Floats, Value, build
-from weigh.layout import Grid, View
+from weigh.layout import Grid, View, list_few
 from weigh.shapes import outline
 
 if TYPE_CHECKING:
@@ -218,8 +218,7 @@ def others(evidence: Evidence) -> list[str]:
 
 
 def _list_others(values: Sequence[Value]) -> str:
-    more = f" and {len(values) - MOST_LISTED} more" if len(values) > MOST_LISTED else ""
-    return ", ".join(map(label, values[:MOST_LISTED])) + more
+    return list_few([*map(label, values)], most=MOST_LISTED)
 
 
 def to_text(evidence: Evidence, width: int = 100, max_rows: int | None = ROWS) -> str:

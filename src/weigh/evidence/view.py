@@ -26,7 +26,7 @@ from weigh.evidence.show import (
     worth,
 )
 from weigh.evidence.units import Words, words_of
-from weigh.layout import Bar, Grid, View
+from weigh.layout import Bar, Grid, View, list_few
 
 if TYPE_CHECKING:
     from weigh.evidence.feature_table import FeatureTable
@@ -87,9 +87,7 @@ def summarise_model(name: str, evidence: Evidence, facts: Sequence[tuple[str, st
 def tell_classes(evidence: Evidence) -> str:
     """The classes and their frequencies, as text."""
     pairs = zip(evidence.classes.tolist(), evidence.base_rate, strict=True)
-    shown = [f"{label(c)} {100 * share:.1f}%" for c, share in pairs]
-    more = f" and {len(shown) - FIRST} more" if len(shown) > FIRST else ""
-    return ", ".join(shown[:FIRST]) + more
+    return list_few([f"{label(c)} {100 * share:.1f}%" for c, share in pairs], most=FIRST)
 
 
 def _facts(evidence: Evidence) -> list[tuple[str, str]]:

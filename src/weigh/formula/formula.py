@@ -15,6 +15,7 @@ import numpy as np
 from weigh.bins import SINGLE, Ask, Cross, Feature, Kind, label, list_others, sort_values
 from weigh.evidence import Attenuation, Curve, Evidence, FeatureTable, evidence_of, is_sum
 from weigh.evidence.exposure import OffsetColumn, list_offsets
+from weigh.evidence.feature_table import token_variance
 from weigh.evidence.tables import tell_condition
 from weigh.frames import Floats, Value, key
 
@@ -137,6 +138,7 @@ class Term:
         """A table of weights, as data; the margins of a pair are weights of levels like others."""
         table = table.scored
         feature, n = table.feature, len(table.levels)
+        joint = tokens and table.variances is not None
         return cls(
             feature,
             feature.pairs if isinstance(feature, Cross) else tuple((i,) for i in range(n)),
@@ -144,7 +146,7 @@ class Term:
             None if table.variances is None else _rows(table.variances),
             tuple(np.flatnonzero(table.without_rows).tolist()),
             table.note,
-            _shared_variance(table) if tokens else None,
+            tuple(token_variance(table).tolist()) if joint else None,
             tuple(table.share.tolist()),
         )
 
@@ -176,16 +178,6 @@ class Term:
 
 def _rows(values: Floats) -> Rows:
     return tuple(map(tuple, values.tolist()))
-
-
-def _shared_variance(table: FeatureTable) -> tuple[float, ...] | None:
-    """Variance common to ln P(token|c) of all tokens of a class, which share one total."""
-    if table.variances is None:
-        return None
-    from scipy.special import polygamma  # not at start-up: only tokens need it
-
-    norm = table.counts.sum(axis=0) + table.smoothing * len(table.counts)
-    return tuple(polygamma(1, np.where(norm > 0, norm, np.nan)).tolist())
 
 
 def _widen_covariance(evidence: Evidence) -> Floats | None:

@@ -71,11 +71,11 @@ def shorten(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def list_few(names: Sequence[str], joint: str = ", ") -> str:
-    """The first three names, and how many more there are.
+def list_few(names: Sequence[str], joint: str = ", ", most: int = MOST) -> str:
+    """The first names, by default three, and how many more there are.
 
     >>> list_few(["a", "b", "c", "d", "e"])
     'a, b, c and 2 more'
     """
-    more = f" and {len(names) - MOST} more" if len(names) > MOST else ""
-    return joint.join(names[:MOST]) + more
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return joint.join(names[:most]) + more

@@ -14,7 +14,7 @@ from weigh.evidence import Evidence, FeatureTable, find_reversed
 from weigh.evidence.show import rank_tables
 from weigh.evidence.units import Words, words_of
 from weigh.frames import canonical
-from weigh.layout import count_of, shorten
+from weigh.layout import count_of, list_few, shorten
 from weigh.metrics.numbers import Bounded
 from weigh.pages.model import Subject, spell_added_loss, spell_levels
 from weigh.scorecard.impact import Impact
@@ -212,11 +212,9 @@ def _turned(subject: Subject) -> list[str]:
     names = [table.shown for table in find_reversed(subject.evidence)]
     if not names:
         return []
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    listed = f"{', '.join(names[:NAMED])}{more}"
     return [
-        f"The effect reverses once the other features are included: {listed}. "
-        "Check for correlated features."
+        "The effect reverses once the other features are included: "
+        f"{list_few(names, most=NAMED)}. Check for correlated features."
     ]
 
 

@@ -12,6 +12,7 @@ from weigh import engine
 from weigh.bins import MOST_OTHERS, OTHER, Cross, Feature, label
 from weigh.errors import Parameter, ParameterError
 from weigh.evidence import Evidence, FeatureTable, scale_variances
+from weigh.evidence.feature_table import token_variance
 from weigh.frames import (
     NOT_KNOWN,
     Floats,
@@ -401,12 +402,9 @@ def _token_variance(lines: list[_Line], evidence: Evidence) -> Floats | None:
     part = evidence.tables[0]
     if part.variances is None:
         return None
-    from scipy.special import polygamma  # not at start-up: only tokens need it
-
-    norm = part.counts.sum(axis=0) + part.smoothing * len(part.counts)
-    common = polygamma(1, np.where(norm > 0, norm, np.nan))
+    common = token_variance(part)
     if not lines:
-        return np.zeros(len(norm))
+        return np.zeros(len(common))
     times, own = np.array([line.times for line in lines]), [line.variances for line in lines]
     variance = times**2 @ (np.array(own) + common) - times.sum() ** 2 * common
     return np.asarray(np.maximum(variance, 0.0))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from weigh.bins import label
 from weigh.evidence import Units, hundredths, signed
 from weigh.frames import NOT_KNOWN
-from weigh.layout import Bar, Grid, Side, View, percent, sides_to_text
+from weigh.layout import Bar, Grid, Side, View, list_few, percent, sides_to_text
 
 if TYPE_CHECKING:
     from weigh.sheet.balance import BalanceSheet, Item
@@ -141,9 +141,7 @@ def tell_not_known(sheet: BalanceSheet) -> str:
     """A sentence that lists the answers that are not known; empty if all are known."""
     blank = [item.shown for item in sheet.weightless if item.level == BLANK]
     n = len(blank) if len(blank) == LISTED + 1 else LISTED  # "and 1 more" is no shorter
-    others = f" and {len(blank) - n} more" if len(blank) > n else ""
-    listed = ", ".join(blank[:n])
-    return f"Not known (no {_unit(sheet.units)}): {listed}{others}." if blank else ""
+    return f"Not known (no {_unit(sheet.units)}): {list_few(blank, most=n)}." if blank else ""
 
 
 def _others(sheet: BalanceSheet) -> list[Item]:

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from weigh.kernels import compiled
+from weigh.kernels import compiled, split_mix
 
 NAN = np.array([np.nan]).view(np.uint64)[0]
 
@@ -79,14 +79,6 @@ def count_cells(
         out[base, labels[i]] += weight[i * step]
         least[base] = min(least[base], value)
         most[base] = max(most[base], value)
-
-
-@compiled
-def split_mix(bits: Any) -> Any:
-    """Hash 64 bits by the finaliser of splitmix64, as the hashes in model files are made."""
-    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return bits ^ (bits >> np.uint64(31))
 
 
 @compiled
