@@ -8,7 +8,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from weigh import EducatedNB
+from weigh import EducatedNB, EducatedRegressor
 from weigh.educated import kernels
 from weigh.educated.design import Design, Source, Target
 from weigh.educated.loo import LossSums
@@ -110,6 +110,20 @@ def test_the_number_of_threads_of_blas_changes_no_bit(asked):
     np.testing.assert_array_equal(one.covariance, two.covariance)
     np.testing.assert_array_equal(*(model.decision_function(X) for model in found))
     assert found[0].loo_loss_ == found[1].loo_loss_
+
+
+@pytest.mark.parametrize("family", ["gaussian", "gamma"])
+def test_the_number_of_threads_of_blas_changes_no_bit_of_a_regressor(family):
+    """From 10,000 rows on, OpenBLAS divides a dot product among threads."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 4, (40_000, 2)).astype(float)
+    y = rng.gamma(2.0, np.exp(0.1 * X[:, 0] - 0.2 * X[:, 1]))
+    found = []
+    for n_threads in (1, 2):
+        with threadpool_limits(n_threads, user_api="blas"):
+            found.append(EducatedRegressor(pairs=0, family=family).fit(X, y))
+    np.testing.assert_array_equal(*(model.predict(X) for model in found))
+    assert found[0].dispersion_ == found[1].dispersion_
 
 
 @pytest.mark.parametrize("n_columns", range(1, 9))

@@ -200,15 +200,15 @@ class EducatedRegressor(EducatedParameters, RegressorMixin, NumberEstimator):
         return self
 
     def _learn(self, sample: Sample, family: Family, numbers: Floats, apart: Floats) -> None:
-        weight = np.ones(len(numbers)) if sample.weight is None else sample.weight
-        seen, tally = FittedNumbers.of(family, numbers, weight, apart), self._tally(sample)
+        tally = self._tally(sample)
         features = [counts.feature for counts in tally.tables]
         coded = engine.code_rows(sample, features)
         assert isinstance(coded, engine.CodedRows)
-        rows = replace(coded, labels=seen.labels)
         orders = read_orders(self.monotonic_cst, tally, sample.table.names)
         request = request_pairs(self.pairs, self.unpaired, sample.table)
         with engine.one_blas_thread():  # rounding would depend on the number of threads
+            seen = FittedNumbers.of(family, numbers, sample.weights, apart)
+            rows = replace(coded, labels=seen.labels)
             task = Task(rows, tally.tables, seen.target, orders, request)
             fit = fit_and_warn(task, type(self).__name__)
             evidence = self._merge_intervals(sample, fit, seen.target)
