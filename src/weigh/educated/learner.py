@@ -113,9 +113,9 @@ class EducatedNB(EducatedParameters, EvidenceClassifier):
     features are separate blocks: conjugate gradients make the weights exact, but scales and
     `loo_loss_` come from the blocks alone. The same is true of the classes of
     `multiclass="softmax"`; for many large classes, scales come from the 320 most informative modes
-    of each. Standard errors are not computed for more than 3,072 weights or for classes fitted
-    jointly; they treat the scales as known. The bins of a column form a dense matrix, so thousands
-    of cut points are slow. A fit that has not converged gives a `ConvergenceWarning`.
+    of each. Standard errors include the uncertainty of the scales. They are not computed for more
+    than 3,072 weights or for classes fitted jointly. The bins of a column form a dense matrix, so
+    thousands of cut points are slow. A fit that has not converged gives a `ConvergenceWarning`.
 
     There is no `n_jobs`. Passes over more than 16,384 rows use all processors that the process may
     use (`taskset` limits them); fewer rows, and the factors of the Hessian, take one.
