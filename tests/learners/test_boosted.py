@@ -8,21 +8,20 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
-from pyarrow import csv
 from scipy.special import expit, logit
 from sklearn.base import clone
 from sklearn.model_selection import train_test_split
+from tests.commands import fit_titanic, run
+from tests.literal import count_shares, draw_rows, more_rows
 from tests.model_files import SCHEMA, read_model
 from tests.pairs import every_pair
 
 import weigh
 from weigh import BoostedNB, EvidenceNB, datasets, engine
 from weigh.boosted import tuning
-from weigh.cli import main
 from weigh.folds import deal
 from weigh.sheet import explain
 
@@ -30,21 +29,12 @@ LIGHT = settings(max_examples=25, deadline=None)
 SEEDS = st.integers(0, 2**32 - 1)
 SMOOTHINGS = st.sampled_from([0, 1.0, 0.1, "1/n"])
 VALIDATOR = Draft202012Validator(SCHEMA)
+draw_rows = partial(draw_rows, gaps=0.1, scales=[1.0, 0.3])
 PlainNB = partial(BoostedNB, early_stopping=False, calibrate_scale=False)
 PAPERS = ["pima_diabetes", "credit_approval_crx", "heart_cleveland", "breast_cancer_wisconsin"]
 
 
 # ---------------------------------------------------------------- data
-
-
-def draw_rows(seed, n_classes=2, n_rows=60, n_features=3, n_levels=3, gaps=0.1):
-    """Rows of text that tell something of their class, with gaps, and their weights."""
-    rng = np.random.default_rng(seed)
-    y = np.r_[np.arange(n_classes), np.arange(n_classes), rng.integers(0, n_classes, n_rows)]
-    codes = (y[:, None] + rng.integers(0, n_levels + 1, (len(y), n_features))) % n_levels
-    cells = np.where(rng.random(codes.shape) < gaps, None, codes.astype(str).astype(object))
-    X = pd.DataFrame(cells, columns=[f"f{j}" for j in range(n_features)], dtype=object)
-    return X, y, rng.integers(1, 4, len(y)) * rng.choice([1.0, 0.3])
 
 
 @st.composite
@@ -70,7 +60,7 @@ def literal_naive(X, y, weight, smoothing, skip=False):
     mass = [sum(w for w, c in zip(weight, y, strict=True) if c == k) for k in (0, 1)]
     prior = [min(max(m / total, 1e-10), 1 - 1e-10) for m in mass]
     columns = zip(*rows, strict=True)
-    tables = [_literal_table(column, y, weight, s, skip) for column in columns]
+    tables = [count_shares(column, y, weight, s, 2, skip) for column in columns]
 
     def probabilities(row):
         logs = [math.log(p) for p in prior]
@@ -81,22 +71,6 @@ def literal_naive(X, y, weight, smoothing, skip=False):
         return float(expit(-odds)), float(expit(odds))
 
     return probabilities
-
-
-def _literal_table(values, y, weight, s, skip):
-    counts = {}
-    for value, c, w in zip(values, y, weight, strict=True):
-        if not (value is None and skip):
-            counts.setdefault(value, [0.0, 0.0])[c] += w
-    sums = [sum(pair[c] for pair in counts.values()) for c in (0, 1)]
-
-    def share(n, c):
-        if sums[c] + s * len(counts) == 0:
-            return 1 / len(counts)
-        p = (n + s) / (sums[c] + s * len(counts))
-        return p if s else min(max(p, 1e-10), 1 - 1e-10)
-
-    return {value: [share(pair[c], c) for c in (0, 1)] for value, pair in counts.items()}
 
 
 def literal_boost(X, y, weight, n_rounds, smoothing, skip=False):
@@ -140,14 +114,6 @@ def literal_vote(models, alphas, row):
 def assume_clear(errors):
     """Skip data whose rounding decides whether there is another round."""
     assume(all(abs(e - 0.5) > 1e-9 and abs(e - 1e-10) > 1e-14 for e in errors))
-
-
-def more_rows(X):
-    """The rows, one without answers, one of levels never seen, and mixtures."""
-    cells, n = X.to_numpy(dtype=object), X.shape[1]
-    mixed = np.column_stack([np.roll(cells[:, j], j) for j in range(n)])
-    cells = np.vstack([cells, [[None] * n, ["never seen"] * n], mixed])
-    return pd.DataFrame(cells, columns=X.columns, dtype=object)
 
 
 @LIGHT
@@ -767,36 +733,19 @@ def test_the_schema_describes_every_field_of_a_vote():
 # ---------------------------------------------------------------- the command line
 
 
-def run(*words):
-    return CliRunner().invoke(main, [str(word) for word in words])
-
-
-@pytest.fixture
-def people(tmp_path):
-    csv.write_csv(datasets.titanic(), tmp_path / "people.csv")
-    return tmp_path / "people.csv", tmp_path / "model.json"
-
-
-def fit_by_command(people, *options):
-    data, out = people
-    words = ["fit", data, "--target", "Survived", "--learner", "boosted", "-o", out]
-    result = run(*words, "--set", "random_state=0", *options)
-    assert result.exit_code == 0, result.output
-    return weigh.load(out)
-
-
-def test_the_command_line_fits_what_python_fits(people):
-    found = fit_by_command(people, "--set", "n_rounds=5")
+def test_the_command_line_fits_what_python_fits(tmp_path):
+    data, out = tmp_path / "people.csv", tmp_path / "model.json"
+    found = fit_titanic(data, out, "boosted", "--set", "random_state=0", "--set", "n_rounds=5")
     expected = BoostedNB(n_rounds=5, random_state=0).fit(datasets.titanic(), "Survived")
     table = datasets.titanic()
     np.testing.assert_array_equal(found.predict_proba(table), expected.predict_proba(table))
-    assert "Weights of evidence for Yes" in run("show", people[1]).stdout
-    assert "Total weight of evidence" in run("explain", people[1], people[0]).stdout
+    assert "Weights of evidence for Yes" in run("show", out).stdout
+    assert "Total weight of evidence" in run("explain", out, data).stdout
 
 
-def test_a_vote_is_shown_and_scored_and_says_what_it_lacks(people):
-    data, out = people
-    model = fit_by_command(people, "--set", "combine=vote", "--set", "n_rounds=3")
+def test_a_vote_is_shown_and_scored_and_says_what_it_lacks(tmp_path):
+    data, out = tmp_path / "people.csv", tmp_path / "model.json"
+    model = fit_titanic(data, out, "boosted", "--set", "combine=vote", "--set", "n_rounds=3")
     shown = run("show", out)
     assert shown.exit_code == 0
     assert shown.stdout.startswith("A vote of 3 rounds of naive Bayes.")

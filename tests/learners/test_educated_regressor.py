@@ -16,6 +16,7 @@ from sklearn.compose import TransformedTargetRegressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import GammaRegressor, PoissonRegressor, TweedieRegressor
 from sklearn.metrics import r2_score
+from tests.commands import run
 
 import weigh
 from weigh import EducatedRegressor, engine
@@ -697,10 +698,6 @@ def claims_file(folder, years):
     table = pa.table({"fuel": fuel, "years": years, "claims": y})
     csv.write_csv(table, folder / "claims.csv")
     return table
-
-
-def run(*words):
-    return CliRunner().invoke(main, [str(word) for word in words])
 
 
 POISSON = ("--target", "claims", "--learner", "educated-regressor", "--set", "family=poisson")

@@ -7,24 +7,23 @@ from itertools import permutations
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
-from pyarrow import csv
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold, PredefinedSplit
 from sklearn.pipeline import make_pipeline
+from tests.commands import fit_titanic, run
+from tests.literal import count_shares, draw_rows, more_rows
 from tests.model_files import SCHEMA, read_model
 from tests.pairs import every_pair
 
 import weigh
 from weigh import EvidenceNB, PerplexedNB, datasets
 from weigh.base import read_sample
-from weigh.cli import main
 from weigh.engine import Block
 from weigh.folds import deal
 from weigh.perplexed.scores import CRITERIA, Scores, score_block
@@ -39,16 +38,6 @@ VALIDATOR = Draft202012Validator(SCHEMA)
 
 
 # ---------------------------------------------------------------- data
-
-
-def draw_rows(seed, n_classes=2, n_rows=60, n_features=3, n_levels=3, gaps=0.2):
-    """Rows of text that tell something of their class, with gaps, and whole weights."""
-    rng = np.random.default_rng(seed)
-    y = np.r_[np.arange(n_classes), np.arange(n_classes), rng.integers(0, n_classes, n_rows)]
-    codes = (y[:, None] + rng.integers(0, n_levels + 1, (len(y), n_features))) % n_levels
-    cells = np.where(rng.random(codes.shape) < gaps, None, codes.astype(str).astype(object))
-    X = pd.DataFrame(cells, columns=[f"f{j}" for j in range(n_features)], dtype=object)
-    return X, y, rng.integers(1, 4, len(y)).astype(float)
 
 
 @st.composite
@@ -72,31 +61,7 @@ def draw_documents(seed, n_classes=2, n_rows=40, n_tokens=6):
     return X, y, rng.integers(1, 4, len(y)).astype(float)
 
 
-def more_rows(X):
-    """The rows, one without answers, one of levels never seen, and mixtures."""
-    cells, n = X.to_numpy(dtype=object), X.shape[1]
-    mixed = np.column_stack([np.roll(cells[:, j], j) for j in range(n)])
-    cells = np.vstack([cells, [[None] * n, ["never seen"] * n], mixed])
-    return pd.DataFrame(cells, columns=X.columns, dtype=object)
-
-
 # ---------------------------------------------------------------- the paper, row by row
-
-
-def literal_shares(values, y, weight, s, n_classes):
-    """P(v|c), counted value by value; a list of (value, class, weight) in which None is absent."""
-    counts = {}
-    for value, c, w in zip(values, y, weight, strict=True):
-        counts.setdefault(value, [0.0] * n_classes)[c] += w
-    sums = [sum(row[c] for row in counts.values()) for c in range(n_classes)]
-
-    def share(n, c):
-        if sums[c] + s * len(counts) == 0:
-            return 1 / len(counts)
-        p = (n + s) / (sums[c] + s * len(counts))
-        return p if s else min(max(p, 1e-10), 1 - 1e-10)
-
-    return {v: [share(row[c], c) for c in range(n_classes)] for v, row in counts.items()}
 
 
 def literal_tables(X, y, weight, smoothing, skip):
@@ -104,12 +69,8 @@ def literal_tables(X, y, weight, smoothing, skip):
     n_classes, total = max(y) + 1, sum(weight)
     s = 1 / total if smoothing == "1/n" else smoothing
     prior = [sum(w for w, c in zip(weight, y, strict=True) if c == k) for k in range(n_classes)]
-    shares = []
-    for column in zip(*X.to_numpy(dtype=object).tolist(), strict=True):
-        rows = [r for r in zip(column, y, weight, strict=True) if not (skip and r[0] is None)]
-        shares.append(
-            literal_shares(*(zip(*rows, strict=True) if rows else ([],) * 3), s, n_classes)
-        )
+    columns = zip(*X.to_numpy(dtype=object).tolist(), strict=True)
+    shares = [count_shares(column, y, weight, s, n_classes, skip) for column in columns]
     return [p / total for p in prior], shares
 
 
@@ -168,7 +129,7 @@ def test_documents_are_those_of_the_paper_token_by_token(seed, n_classes, k, for
     occurrences = [
         (token, c, w) for row, c, w in zip(rows, y, weight, strict=True) for token in row
     ]
-    share = literal_shares(*zip(*occurrences, strict=True), 1.0, n_classes)
+    share = count_shares(*zip(*occurrences, strict=True), 1.0, n_classes)
     prior = np.bincount(y, weight) / weight.sum()
     Z, rows = np.vstack([X, 3 * X]), rows + [row * 3 for row in rows]
     expected = [
@@ -821,27 +782,10 @@ def test_the_file_alone_is_enough_to_score_by_the_rule(tmp_path, form, n_classes
 # ---------------------------------------------------------------- the command line
 
 
-def run(*words):
-    return CliRunner().invoke(main, [str(word) for word in words])
-
-
-@pytest.fixture
-def people(tmp_path):
-    csv.write_csv(datasets.titanic(), tmp_path / "people.csv")
-    return tmp_path / "people.csv", tmp_path / "model.json"
-
-
-def fit_by_command(people, *options):
-    data, out = people
-    words = ["fit", data, "--target", "Survived", "--learner", "perplexed", "-o", out]
-    result = run(*words, *options)
-    assert result.exit_code == 0, result.output
-    return weigh.load(out)
-
-
-def test_the_command_line_fits_what_python_fits_and_shows_the_rule(people):
-    data, out = people
-    found = fit_by_command(people, "--missing", "skip", "--set", "attenuation=flat")
+def test_the_command_line_fits_what_python_fits_and_shows_the_rule(tmp_path):
+    data, out = tmp_path / "people.csv", tmp_path / "model.json"
+    options = ("--missing", "skip", "--set", "attenuation=flat")
+    found = fit_titanic(data, out, "perplexed", *options)
     table = datasets.titanic()
     expected = PerplexedNB(missing="skip", attenuation="flat").fit(table, "Survived")
     np.testing.assert_array_equal(found.predict_proba(table), expected.predict_proba(table))
@@ -853,9 +797,9 @@ def test_the_command_line_fits_what_python_fits_and_shows_the_rule(people):
     assert float(first[-1]) == pytest.approx(found.predict_proba(table)[0, 1], rel=1e-9)
 
 
-def test_a_mean_is_shown_and_scored_and_says_what_it_lacks(people):
-    data, out = people
-    model = fit_by_command(people, "--set", "form=arithmetic")
+def test_a_mean_is_shown_and_scored_and_says_what_it_lacks(tmp_path):
+    data, out = tmp_path / "people.csv", tmp_path / "model.json"
+    model = fit_titanic(data, out, "perplexed", "--set", "form=arithmetic")
     assert run("show", out).stdout.startswith("The arithmetic mean of the probabilities of 3 feat")
     first = run("score", out, data).stdout.splitlines()[1].split(",")
     p = model.predict_proba(datasets.titanic())[0]

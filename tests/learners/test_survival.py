@@ -12,6 +12,7 @@ from jsonschema import Draft202012Validator
 from scipy.stats import chi2
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
+from tests.commands import run
 from tests.learners.test_educated_regressor import SCHEMA
 
 import weigh
@@ -472,10 +473,6 @@ def test_weights_are_shown_as_those_of_a_hazard(tmp_path):
         assert "hazard of died" in text
         assert "true" not in text
     assert "died come earlier" in found.stderr
-
-
-def run(*words):
-    return CliRunner().invoke(main, [str(word) for word in words])
 
 
 @pytest.fixture(scope="module")

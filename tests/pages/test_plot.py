@@ -35,17 +35,6 @@ def ax():
     return Figure().subplots()
 
 
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    pyplot.close("all")
-
-
-@pytest.fixture(scope="module")
-def model():
-    return EvidenceNB().fit(titanic(), "Survived")
-
-
 def bars(ax):
     """The start and the length of each bar, from top to bottom."""
     found = [(bar.get_y(), bar.get_x(), bar.get_width()) for bar in ax.patches]

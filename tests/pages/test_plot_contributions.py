@@ -13,12 +13,6 @@ from matplotlib.collections import PathCollection
 from weigh import BalanceSheetDisplay, ContributionsDisplay, EducatedRegressor, EvidenceNB
 
 
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    pyplot.close("all")
-
-
 @pytest.fixture(scope="module")
 def rows():
     rng = np.random.default_rng(0)

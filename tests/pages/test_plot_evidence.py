@@ -45,17 +45,6 @@ def ax():
     return Figure(layout="constrained").subplots()
 
 
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    pyplot.close("all")
-
-
-@pytest.fixture(scope="module")
-def model():
-    return EvidenceNB().fit(titanic(), "Survived")
-
-
 @pytest.fixture(scope="module")
 def cars():
     """Three classes, a category and numbers with gaps and a code."""

@@ -7,18 +7,11 @@ matplotlib.use("Agg")
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib import pyplot
 from matplotlib.figure import Figure
 
 import weigh
 
 rng = np.random.default_rng(0)
-
-
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    pyplot.close("all")
 
 
 def texts_of(figure):

@@ -28,24 +28,12 @@ from weigh import (
     PerplexedNB,
     RecalibratedClassifier,
 )
-from weigh.datasets import titanic
 
 
 @pytest.fixture
 def ax():
     """Axes of a figure that pyplot does not know of."""
     return Figure(figsize=(9, 6), layout="constrained").subplots()
-
-
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    pyplot.close("all")
-
-
-@pytest.fixture(scope="module")
-def model():
-    return EvidenceNB().fit(titanic(), "Survived")
 
 
 def draw(seed, n_rows=120, n_features=4):

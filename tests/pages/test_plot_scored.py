@@ -20,7 +20,6 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 
 from weigh import (
     AdjustedNB,
-    EvidenceNB,
     GainsDisplay,
     LiftDisplay,
     NetBenefitDisplay,
@@ -47,17 +46,6 @@ every = pytest.mark.parametrize("display", ALL, ids=lambda cls: cls.__name__)
 def ax():
     """Axes of a figure that pyplot does not know of."""
     return Figure(figsize=(6, 6), layout="constrained").subplots()
-
-
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    pyplot.close("all")
-
-
-@pytest.fixture(scope="module")
-def model():
-    return EvidenceNB().fit(titanic(), "Survived")
 
 
 def rows(seed=0, n=400, slope=1.0):

@@ -7,13 +7,10 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 from pyarrow import csv
+from tests.commands import run
 
 import weigh
 from weigh.cli import main
-
-
-def run(*words):
-    return CliRunner().invoke(main, [*map(str, words)])
 
 
 @pytest.fixture(scope="module")

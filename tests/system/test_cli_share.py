@@ -4,17 +4,12 @@ import csv
 import shutil
 
 import pytest
-from click.testing import CliRunner
+from tests.commands import run
 from tests.conftest import lacking
 
 import weigh
-from weigh.cli import main
 
 PEOPLE = weigh.datasets.titanic()
-
-
-def run(*words):
-    return CliRunner().invoke(main, [*map(str, words)])
 
 
 @pytest.fixture(scope="module")
