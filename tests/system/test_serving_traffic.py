@@ -261,10 +261,18 @@ def test_a_pair_with_one_known_answer_is_absent_to_drift_of_rows_and_of_metrics(
     for part in ("index", "p_value"):
         for one, other in zip(given.checks, wanted.checks, strict=True):
             assert getattr(one, part) == pytest.approx(getattr(other, part))
+    known = np.array(["Sex" in row for row in rows])
+    asked = model.evidence_.contributions([{"Sex": weigh.NOT_KNOWN} | row for row in rows])
+    own = asked[:, model.evidence_.names.index(pair.name), 0]
+    assert found[("weigh_margin_sum", pair.name)] == pytest.approx(own[~known].sum() + own[1])
     blank = weigh.drift(model, [row | {"Sex": weigh.NOT_KNOWN} for row in rows])
     totals = model.evidence_.contributions([row | {"Sex": weigh.NOT_KNOWN} for row in rows])
     before = model.evidence_.prior + sum(t.share @ t.by_class[:, 0] for t in model.evidence_)
     sums = model.evidence_.prior + totals.sum(axis=(1, 2))
+    effects = {feature.name: feature.shift[0] for feature in blank.features}
+    for j, table in enumerate(model.evidence_):
+        change = totals[:, j, 0].mean() - table.share @ table.by_class[:, 0]
+        assert effects[table.name] == pytest.approx(change)
     (mean,) = [check for check in blank.checks if check.name == "mean total"]
     assert mean.index == pytest.approx(((sums.mean() - before) / sums.std()) ** 2)
 

@@ -188,12 +188,13 @@ class FeatureDrift:
     """Drift of one table of a model: its check, the shares of its levels, its effect on the total.
 
     `shift` is the change of the table's mean contribution, in nats: sum over levels of
-    (new share - old share) * weight; one per class if there are more than two. `within_other` maps
-    the values that share the level `other` to their new rows. `grown` are those of them that are
-    significantly more frequent than in training, whatever their training counts, which the model
-    does not store. `other_before` and `other_now` are the shares of rows at `other`, and `most` is
-    the largest share that one value within it can have had in training. `misread` says that the
-    new values are numbers in a column of 0 and 1, which are read as 0 or 1.
+    (new share - old share) * weight, plus the mean margin of a pair; one per class if there are
+    more than two. `within_other` maps the values that share the level `other` to their new rows.
+    `grown` are those of them that are significantly more frequent than in training, whatever their
+    training counts, which the model does not store. `other_before` and `other_now` are the shares
+    of rows at `other`, and `most` is the largest share that one value within it can have had in
+    training. `misread` says that the new values are numbers in a column of 0 and 1, which are read
+    as 0 or 1.
     """
 
     check: Check
@@ -299,7 +300,7 @@ def compare_table(evidence: Evidence, table: FeatureTable, seen: LevelCounts) ->
     return FeatureDrift(
         check=Check(table.name, "feature", stability.value, chance, p_value),
         stability=stability,
-        shift=(levels[1] - levels[0]) @ table.by_class,
+        shift=(levels[1] - levels[0]) @ table.by_class + seen.margins / n_new,
         missing_before=missing[0],
         missing_now=missing[1],
         new_values=dict(seen.unseen.most_common()),

@@ -25,6 +25,8 @@ class LevelCounts:
     `inside` counts the values that share the level `other`. `pooled` marks levels that were counted
     together: their rows are divided among them, and they are compared as one level. `misread`
     counts, by level, numbers other than 0 and 1 in a column of 0 and 1; they are in `unseen`, too.
+    `margins` is the sum of a pair's weights in rows of which one answer is not known; these rows
+    count as absent.
     """
 
     levels: Floats
@@ -33,6 +35,7 @@ class LevelCounts:
     inside: Counter[str] = field(default_factory=Counter)
     pooled: Flags | None = None
     misread: Floats = field(default_factory=lambda: np.zeros(1))  # broadcasts to all levels
+    margins: float = 0.0
 
     @property
     def own(self) -> Floats:
@@ -69,25 +72,39 @@ def count_rows(evidence: Evidence, table: Table) -> tuple[list[LevelCounts], Tot
     seen = [LevelCounts(np.zeros(len(t.levels)), 0.0, Counter()) for t in evidence]
     totals = np.empty((table.n_rows, len(evidence.prior_row)))
     weights, features = [t.padded for t in evidence.scored], [t.feature for t in evidence.scored]
-    margins = any(own.margins is not None for own in evidence)
+    paired = [j for j, own in enumerate(evidence) if own.margins is not None]
     for rows, batch in in_batches(table):
         placed = engine.place(batch, evidence.features)
-        scored = engine.place(batch, features) if margins else placed
+        scored = engine.place(batch, features) if paired else placed
         totals[rows] = engine.total_placed(scored, weights, evidence.prior_row, batch.n_rows)
+        for j in paired:
+            seen[j].margins += _sum_margins(evidence.scored[j], scored[j])
         for found, feature, places in zip(seen, evidence.features, placed, strict=True):
-            by_level = np.bincount(places.levels[places.codes], minlength=len(feature.levels) + 1)
-            unseen = _unseen(feature, batch, places) if by_level[-1] else Counter()
-            found.levels += by_level[:-1]
-            found.absent += float(by_level[-1] - unseen.total())
-            found.unseen += unseen
-            if isinstance(feature, Feature) and feature.other:
-                found.inside += _name_values(feature, batch, places, feature.rest)
-            if isinstance(feature, Feature) and feature.reads_binary:
-                odd, values = feature.misread(batch)
-                found.unseen += Counter(f"{value:.10g}" for value in values.tolist())
-                at = places.levels[places.codes[odd]]
-                found.misread = found.misread + np.bincount(at, None, len(found.levels))
+            _add_levels(found, feature, batch, places)
     return seen, Totals(table.n_rows, totals.mean(axis=0), totals.std(axis=0), totals)
+
+
+def _add_levels(found: LevelCounts, feature: Feature | Cross, batch: Table, places: Placed) -> None:
+    """Add the rows of a batch to the counts of one table."""
+    by_level = np.bincount(places.levels[places.codes], minlength=len(feature.levels) + 1)
+    unseen = _unseen(feature, batch, places) if by_level[-1] else Counter()
+    found.levels += by_level[:-1]
+    found.absent += float(by_level[-1] - unseen.total())
+    found.unseen += unseen
+    if isinstance(feature, Feature) and feature.other:
+        found.inside += _name_values(feature, batch, places, feature.rest)
+    if isinstance(feature, Feature) and feature.reads_binary:
+        odd, values = feature.misread(batch)
+        found.unseen += Counter(f"{value:.10g}" for value in values.tolist())
+        at = places.levels[places.codes[odd]]
+        found.misread = found.misread + np.bincount(at, None, len(found.levels))
+
+
+def _sum_margins(table: FeatureTable, placed: Placed) -> float:
+    """The sum of a pair's weights in rows of which one answer is not known."""
+    assert isinstance(table.feature, Cross)
+    rows = np.bincount(placed.levels[placed.codes], minlength=len(table.levels) + 1)[:-1]
+    return float(rows[table.feature.is_half] @ table.by_class[table.feature.is_half, 0])
 
 
 def sum_by_level(table: Table, evidence: Evidence, columns: Floats) -> list[Floats]:
@@ -197,7 +214,9 @@ def _seen(table: FeatureTable, own: dict[tuple[str, ...], float]) -> LevelCounts
     levels, pooled = _levels(table, own)
     unseen = int(own["unseen_rows_total", table.name])
     values = Counter({"new values": unseen} if unseen else {})
-    return LevelCounts(levels, own["absent_rows_total", table.name], values, pooled=pooled)
+    margins = 0.0 if table.margins is None else own["margin_sum", table.name]
+    absent = own["absent_rows_total", table.name]
+    return LevelCounts(levels, absent, values, pooled=pooled, margins=margins)
 
 
 def _levels(table: FeatureTable, own: dict[tuple[str, ...], float]) -> tuple[Floats, Flags | None]:

@@ -114,6 +114,7 @@ def relayed(log: Log) -> Iterator[None]:
 ENDING = ".counts"
 REFUSED = "Whether the last model file was refused."
 UNSEEN = "Rows with a value that training did not have."
+MARGINS = "Sum of the weights of a pair in rows of which one answer is not known."
 MOST_LEVELS = 256
 """Most levels of a table with their own series: the most frequent ones in training."""
 
@@ -132,6 +133,7 @@ class _Cells:
     labels: tuple[str, ...]
     listed: Integers  # levels with their own series
     cells: list[int]
+    margins: list[float]  # by place, 0 where both answers are known; empty without margins
 
     @classmethod
     def of(cls, term: Term, start: int) -> _Cells:
@@ -141,6 +143,7 @@ class _Cells:
             feature, half = feature.whole, feature.is_half
         n, order = len(feature.labels), np.argsort(-np.array(term.share)[~half], kind="stable")
         cells = start + np.where(half, n, np.cumsum(~half) - 1)
+        margins = np.where(half, np.array(term.weights).reshape(len(half), -1)[:, 0], 0.0)
         return cls(
             term.name,
             tuple(part.name for part in term.columns),
@@ -148,6 +151,7 @@ class _Cells:
             feature.labels,
             np.sort(order[:MOST_LEVELS]),
             [*cells.tolist(), start + n],
+            [*margins.tolist(), 0.0] if half.any() else [],
         )
 
     @property
@@ -161,7 +165,7 @@ class Traffic:
 
     The first cell counts all rows. Then each table has one cell per level, one for absent values
     and one for values never seen in training. The last cells are floats: the sum and the sum of
-    squares of each total.
+    squares of each total, and the sum of the margins of each pair that has some.
     """
 
     def __init__(self, formula: Formula, version: str, folder: str | None = None) -> None:
@@ -171,6 +175,7 @@ class Traffic:
             self.tables.append(_Cells.of(term, self.n_counts))
             self.n_counts = self.tables[-1].absent + 2
         self.n_totals = len(formula.prior)
+        self.paired = [table for table in self.tables if table.margins]
         self.start = np.zeros(1) if formula.attenuation is None else np.array(formula.prior)
         cells = memoryview(self._open())
         self.counts = cells[: 8 * self.n_counts].cast("q")
@@ -179,7 +184,7 @@ class Traffic:
 
     @property
     def _n_bytes(self) -> int:
-        return 8 * (self.n_counts + 2 * self.n_totals)
+        return 8 * (self.n_counts + 2 * self.n_totals + len(self.paired))
 
     @property
     def _name(self) -> str:
@@ -201,6 +206,7 @@ class Traffic:
     def add(self, rows: Sequence[Row], places: Sequence[Sequence[int]], sums: Floats) -> None:
         """Count rows, given the indices of their levels and the sums of `Scorer.sums`."""
         counts, cells = self.counts, self.sums
+        spoken = [(j, table.margins) for j, table in enumerate(self.tables) if table.margins]
         with self.lock:
             counts[0] += len(rows)
             for row, own in zip(rows, places, strict=True):
@@ -209,6 +215,8 @@ class Traffic:
                     if cell == table.absent and all(row.get(c) is not None for c in table.columns):
                         cell += 1  # a value never seen in training
                     counts[cell] += 1
+                for k, (j, margins) in enumerate(spoken, 2 * self.n_totals):
+                    cells[k] += margins[own[j]]
             for totals in (sums + self.start).tolist():  # faster than NumPy for one row
                 for k, total in enumerate(totals):
                     cells[2 * k] += total
@@ -227,6 +235,7 @@ class Traffic:
     def to_text(self, refused: bool) -> str:
         """All counts in the text format of Prometheus."""
         counts, sums = self.read()
+        n = 2 * self.n_totals
         own = {"version": self.version}
         name = {"model": self.formula.model_name}
         told = "Sum of the {} of all rows, before any factor or recalibration.".format
@@ -238,9 +247,11 @@ class Traffic:
             ("other_rows_total", "counter", "Rows of levels not listed.", self._rest(counts)),
             ("absent_rows_total", "counter", "Rows without a value.", self._no(counts, 0)),
             ("unseen_rows_total", "counter", UNSEEN, self._no(counts, 1)),
-            ("total_sum", "gauge", told("total"), self._totals(sums[0::2])),
-            ("total_squares_sum", "gauge", told("total squares"), self._totals(sums[1::2])),
+            ("total_sum", "gauge", told("total"), self._totals(sums[0:n:2])),
+            ("total_squares_sum", "gauge", told("total squares"), self._totals(sums[1:n:2])),
+            ("margin_sum", "gauge", MARGINS, self._margins(sums[n:])),
         ]
+        metrics = metrics if self.paired else metrics[:-1]
         return "\n".join(line for metric in metrics for line in _metric(*metric)) + "\n"
 
     def _levels(self, counts: Integers) -> Iterator[tuple[dict[str, str], int]]:
@@ -261,6 +272,10 @@ class Traffic:
         for table in self.tables:
             own = {"version": self.version, "feature": table.name}
             yield own, int(counts[table.absent + after])
+
+    def _margins(self, sums: Floats) -> Iterator[tuple[dict[str, str], float]]:
+        for table, own in zip(self.paired, sums.tolist(), strict=True):
+            yield {"version": self.version, "feature": table.name}, own
 
     def _totals(self, sums: Floats) -> Iterator[tuple[dict[str, str], float]]:
         own = {"version": self.version}
