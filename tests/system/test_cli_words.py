@@ -11,6 +11,7 @@ import re
 import shlex
 import subprocess
 import sys
+import zipfile
 
 import numpy as np
 import pyarrow as pa
@@ -796,6 +797,33 @@ def test_the_command_line_says_once_that_it_compiles(monkeypatch, capsys):
     add = kernels.njit(lambda x: x + x)
     assert add(1) == add(1.0) == 2
     assert capsys.readouterr().err.count("compiling") == 1
+
+
+@pytest.mark.parametrize("name", ["people.csv", "people.dat", "people.zip", "people.tsv"])
+def test_the_line_is_named_whatever_the_file_is_called_or_how_it_is_packed(tmp_path, name):
+    path, text = tmp_path / name, "a,b,y\n1,x,p\n2,y,\n3,z,q\n"
+    if name.endswith("zip"):
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("people.csv", text)
+    elif name.endswith("tsv"):  # where a comma is in every line, too
+        path.write_text("a,b\ty\n1,x\tp\n2,y\t\n3,z\tq\n")
+    else:  # gzip without its ending
+        path.write_bytes(gzip.compress(text.encode()))
+    told = fails("fit", path, "--target", "y", "-o", tmp_path / "m.json")
+    assert f"first in row 1 (line 3 of {path})" in told
+
+
+def test_no_line_is_named_of_a_file_that_is_read_in_batches_or_cannot_be_read_again(
+    tmp_path, monkeypatch
+):
+    path = tmp_path / "people.csv"
+    path.write_text("a,y\n1,p\n2,\n3,q\n")
+    words = ("fit", path, "--target", "y", "-o", tmp_path / "m.json")
+    with monkeypatch.context() as patch:
+        patch.setattr("weigh.cli.data.LARGE", 4)
+        assert "first in row 1 (counted from 0)" in fails(*words)
+    monkeypatch.setattr("weigh.frames.lines.find_line", lambda *given: 1 / 0)
+    assert "first in row 1 (counted from 0)" in fails(*words)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import glob
-import gzip
 import os
 import re
 import sys
@@ -266,19 +265,21 @@ ROW = re.compile(r"row (\d+) \(counted from 0")
 
 
 def name_line(text: str) -> str:
-    """An error message with the line of a row, if the command has read one text file."""
-    from weigh.frames.delimited import TextDialect, find_line
+    """An error message with the line of a row, if the command has read one text file at once."""
+    from weigh.frames.delimited import TextDialect
+    from weigh.frames.lines import line_of_row
 
     context, found = click.get_current_context(silent=True), ROW.search(text)
     files = context.meta.get(FILES, []) if context else []
     if not found or len({*files}) != 1 or not os.path.isfile(path := files[0]):
         return text
-    name = path.lower()
-    if not name.removesuffix(".gz").endswith((".csv", ".tsv", ".tab", ".txt")):
-        return text
-    with (gzip.open if name.endswith(".gz") else open)(path, "rb") as file:
-        line = find_line(file.read(), TextDialect(**dialect_of_command()), int(found[1]))
-    return text.replace(found[0], f"row {found[1]} (line {line} of {path}")
+    line = None
+    if os.path.getsize(path) <= LARGE:
+        with suppress(Exception):  # the message matters more than its line
+            line = line_of_row(path, TextDialect(**dialect_of_command()), int(found[1]))
+    return (
+        text if line is None else text.replace(found[0], f"row {found[1]} (line {line} of {path}")
+    )
 
 
 def _may_be_spelled(values: Sequence[Any]) -> bool:

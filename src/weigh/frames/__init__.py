@@ -14,6 +14,7 @@ No other package imports dataframe libraries.
     sources    `weigh.scan` and `weigh.read_file`: files, lazy frames, queries, databases
     folders    many files as one table
     delimited  text files: encodings, separators, quotes, decimal marks, percent signs
+    lines      the line of a text file on which a row begins, for errors
     formats    JSON, Excel, Stata, SAS, SPSS, Feather, ZIP
     targets    `Sample`: a table with class labels and row weights
 """

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -125,23 +126,27 @@ LONGEST = 2**31 - 1
 """Most characters of a field: the largest limit that the csv module takes on every system."""
 
 
+_LIMIT = RLock()  # the limit is that of the whole process
+
+
 @contextmanager
-def _any_length() -> Iterator[None]:
+def any_length() -> Iterator[None]:
     """Let the csv module read fields of more than 131,072 characters, as pyarrow does."""
-    before = python_csv.field_size_limit(LONGEST)
-    try:
-        yield
-    finally:
-        python_csv.field_size_limit(before)
+    with _LIMIT:
+        before = python_csv.field_size_limit(LONGEST)
+        try:
+            yield
+        finally:
+            python_csv.field_size_limit(before)
 
 
-@_any_length()
+@any_length()
 def _read_names(data: bytes, mark: str) -> list[str]:
-    rows = python_csv.reader(_open(data[: 1 << 20]), delimiter=mark)
+    rows = python_csv.reader(open_text(data[: 1 << 20]), delimiter=mark)
     return next((row for row in rows if row), [])  # blank lines may come first
 
 
-def _open(data: bytes) -> Any:
+def open_text(data: bytes) -> Any:
     """Open the text of a file, with any line endings."""
     return io.StringIO(data.decode("utf-8", "ignore"), newline=None)
 
@@ -191,7 +196,12 @@ def to_utf8(data: bytes, encoding: str | None) -> bytes:
     return text.encode("utf-8")
 
 
-@_any_length()
+def find_mark(name: str) -> str | None:
+    """The separator that the ending of a file's name states, if any."""
+    return "\t" if name.endswith((".tsv", ".tab")) else None
+
+
+@any_length()
 def find_delimiter(data: bytes) -> str:
     """Detect the separator: the one that occurs equally often in all of the first lines."""
     lines = [line for line in data[: 1 << 16].decode("utf-8", "ignore").splitlines() if line]
@@ -207,28 +217,12 @@ def find_delimiter(data: bytes) -> str:
     return max(best, key=lambda mark: (best[mark][0], -DELIMITERS.index(mark)), default=",")
 
 
-@_any_length()
-def find_line(data: bytes, dialect: TextDialect, row: int) -> int:
-    r"""The line, from 1, on which a row of a text file begins; the row below the header is row 0.
-
-    >>> find_line(b'a,b\n1,"two\nlines"\n\n2,x\n', TextDialect(), 1)
-    5
-    """
-    data = to_utf8(data, dialect.encoding)
-    rows = python_csv.reader(_open(data), delimiter=dialect.delimiter or find_delimiter(data))
-    starts, before = list[int](), 0
-    for fields in rows:
-        starts += [before + 1] * bool(fields)  # blank lines are no rows
-        before = rows.line_num
-    return starts[row + 1]
-
-
 def _rows(lines: Sequence[str], mark: str) -> Iterator[list[str]]:
     """Split each line into fields on its own, so that an open quote affects one line only."""
     yield from (next(python_csv.reader([line], delimiter=mark), []) for line in lines)
 
 
-@_any_length()
+@any_length()
 def check_quotes(data: bytes, mark: str) -> None:
     """Raise an error for a quote that swallows rows: never closed, or around complete rows.
 
@@ -236,8 +230,8 @@ def check_quotes(data: bytes, mark: str) -> None:
     """
     if not _has_odd_line(data):
         return
-    rows = python_csv.reader(_open(data), delimiter=mark, strict=True)
-    whole = _open(data).read().split("\n")
+    rows = python_csv.reader(open_text(data), delimiter=mark, strict=True)
+    whole = open_text(data).read().split("\n")
     n_fields, start = 0, 1
     try:
         for row in rows:
@@ -264,10 +258,10 @@ def _has_odd_line(data: bytes) -> bool:
     return bool((counts[:-1] % 2).any() or last % 2)
 
 
-@_any_length()
+@any_length()
 def _find_ragged(data: bytes, mark: str) -> str | None:
     """Error text for the first line whose number of fields differs from the header's, or None."""
-    rows = python_csv.reader(_open(data), delimiter=mark)
+    rows = python_csv.reader(open_text(data), delimiter=mark)
     header: list[str] = []
     for row in rows:
         if row and header and len(row) != len(header):

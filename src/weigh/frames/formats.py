@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import sys
 import tempfile
 import zipfile
 from collections.abc import Callable, Mapping
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
@@ -119,7 +121,20 @@ def _read_spss(data: bytes) -> Any:
     return pa.Table.from_pandas(frame, preserve_index=False)
 
 
-def unzip(data: bytes) -> tuple[str, bytes]:
+def is_text(name: str, data: bytes) -> bool:
+    """Whether a file is read as text: no reader is known for its ending or its first bytes."""
+    return not (name.lower().endswith(tuple(chain(*READERS))) or data.startswith(b"PAR1"))
+
+
+def unpack(name: str, data: bytes) -> tuple[str, bytes]:
+    """Name and bytes of a file without its packing: gzip by its first bytes, zip by its name."""
+    if data.startswith(b"\x1f\x8b"):
+        name = name[:-3] if name.lower().endswith(".gz") else name
+        data = gzip.decompress(data)
+    return unpack(*_unzip(data)) if name.lower().endswith(".zip") else (name, data)
+
+
+def _unzip(data: bytes) -> tuple[str, bytes]:
     """Name and bytes of the only file in an archive."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         hidden = ("__MACOSX/", ".")

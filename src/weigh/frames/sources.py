@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 import sys
 import zlib
@@ -17,8 +16,8 @@ import pyarrow as pa
 from pyarrow import csv, parquet
 
 from weigh.errors import Extra
-from weigh.frames.delimited import TextDialect, parse_options, read_delimited
-from weigh.frames.formats import read_format, unzip
+from weigh.frames.delimited import TextDialect, find_mark, parse_options, read_delimited
+from weigh.frames.formats import read_format, unpack
 from weigh.frames.large import ROWS, Scan, spool
 from weigh.frames.values import Declared
 from weigh.writing import open_whole
@@ -267,10 +266,7 @@ def read_file(
 
 
 def _read_bytes(name: str, data: bytes, dialect: TextDialect, text: Sequence[str]) -> pa.Table:
-    if data.startswith(b"\x1f\x8b"):
-        data, name = gzip.decompress(data), name.removesuffix(".gz")
-    if name.lower().endswith(".zip"):
-        return _read_bytes(*unzip(data), dialect, text)
+    name, data = unpack(name, data)
     if data.startswith(b"PAR1"):
         return parquet.read_table(pa.BufferReader(data))
     table = read_format(name, data)
@@ -278,8 +274,7 @@ def _read_bytes(name: str, data: bytes, dialect: TextDialect, text: Sequence[str
         return table
     if data.startswith(b"PK\x03\x04"):
         raise ValueError("it is a workbook or an archive; let its name end in .xlsx or .zip")
-    delimiter = "\t" if name.endswith((".tsv", ".tab")) else None
-    return read_delimited(data, dialect, text, delimiter)
+    return read_delimited(data, dialect, text, find_mark(name))
 
 
 def write_file(table: pa.Table, path: str) -> None:
