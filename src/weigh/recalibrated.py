@@ -108,7 +108,8 @@ class RecalibratedClassifier(EvidenceModel):
         splits = read_splits(self.cv, *places, self.random_state, sample.groups)
         rows = _hold_out(learner, sample, splits)
         self.estimator_ = learner
-        warn_columns(evidence.features, sample.table, evidence.tables)
+        kinds = learner.categorical_features
+        warn_columns(evidence.features, sample.table, evidence.tables, kinds)
         set_names(self, sample.table.names, sample.table.named)
         model = self._join(evidence, rows, evidence.assumed_rate)
         if given is not None:

@@ -121,7 +121,8 @@ class WeightOfEvidence(TransformerMixin, BinnedEstimator):
             evidence = replace(evidence, tables=tuple(plain))
         if find_class(sample.classes.tolist(), self.pos_label, 1) == 0:
             evidence = flip(evidence)
-        warn_columns(evidence.features, sample.table, evidence.tables)
+        kinds = self.categorical_features
+        warn_columns(evidence.features, sample.table, evidence.tables, kinds)
         self._name(sample.table.names, sample.table.named)
         self._keep(remember(evidence, sample.table))
         self.classes_ = sample.classes

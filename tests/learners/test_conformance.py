@@ -140,3 +140,14 @@ def test_a_clone_has_the_parameters_and_nothing_that_was_learnt(learner, model):
 
 def test_a_second_fit_is_the_first(learner, model):
     np.testing.assert_array_equal(predict(fit(learner, FRAME), FRAME), predict(model, FRAME))
+
+
+@pytest.mark.parametrize("name", [name for name in LEARNERS if " " not in name])
+def test_every_learner_names_text_that_is_mostly_numbers_and_ids(name):
+    learner = clone(LEARNERS[name])
+    numbers, ids = [str(i % 40) for i in range(89)], [f"n{i}" for i in range(90)]
+    table = FRAME[["c"]].assign(dose=[*numbers, "?"], id=ids)
+    with pytest.warns(UserWarning) as told:
+        learner.fit(table, target(learner))
+    for words in (r"'dose' is text, but 40 of its 41 levels", r"'id' has 90 levels in 90 rows"):
+        assert sum(words in str(one.message) for one in told) == 1

@@ -13,7 +13,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils import check_random_state
 
 from weigh import engine
-from weigh.base import NumberEstimator
+from weigh.base import NumberEstimator, warn_columns
 from weigh.boosted.projection import (
     BoostingRound,
     Estimate,
@@ -162,6 +162,8 @@ class BoostedNBRegressor(RegressorMixin, NumberEstimator):
         self.errors_ = np.array([step.error for step in steps])
         self.alphas_ = np.array([step.alpha for step in steps])
         estimate = _estimate(rows, steps, low, high, self.scale_)
+        features = [counts.feature for counts in tally.tables]
+        warn_columns(features, sample.table, categorical=self.categorical_features)
         self._name(sample.table.names, sample.table.named)
         return self._keep(estimate.remember(sample.table.names, sample.table.backend))
 

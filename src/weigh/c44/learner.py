@@ -8,7 +8,7 @@ from typing import Any, NoReturn, Self
 
 import numpy as np
 
-from weigh.base import BinnedEstimator, Classifier, read_sample
+from weigh.base import BinnedEstimator, Classifier, read_sample, warn_columns
 from weigh.bins import label
 from weigh.c44.tree import (
     MOST_CLASSES,
@@ -255,6 +255,7 @@ class C44Classifier(Classifier, BinnedEstimator):
         tally = self._tally(sample)
         s = rows_added(self.smoothing, tally.class_counts.sum())
         tree = grow(sample, tuple(table.feature for table in tally.tables), s, float(self.min_rows))
+        warn_columns(tree.features, sample.table, categorical=self.categorical_features)
         self._name(sample.table.names, sample.table.named)
         return self._keep(tree)
 
