@@ -6,8 +6,8 @@ A `Feature` lists the levels and finds the level of any value. Cut points come f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -256,6 +256,15 @@ class Feature(NamedLevels):
                     f"training (such as {self.values[0]!r}) and holds {Kind.of(value)} here (such "
                     f"as {value!r}); convert it to the type it had in training"
                 )
+
+    def with_cuts(self, kept: Iterable[int]) -> Feature:
+        """The feature with only some of its cut points, given by index, in order.
+
+        >>> Feature("age", cuts=(18.0, 30.0, 65.0)).with_cuts([0, 2]).cuts
+        (18.0, 65.0)
+        """
+        cuts = self.cuts or ()
+        return replace(self, cuts=tuple(cuts[k] for k in kept))
 
     def positions(self, other: Feature) -> Integers:
         """Index in this feature of each level of another, whose levels must all occur here."""

@@ -18,12 +18,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from weigh.evidence import Evidence
+from weigh.evidence.tables import weight_spans
 from weigh.frames import Floats, Integers, Sample
 from weigh.newton.regression import LOGISTIC, SOFTMAX, Moments
 from weigh.sheet import find_positions
@@ -70,8 +70,7 @@ class LossExpansion:
                 hessian[k] += (design.T @ (design * found.curvature[:, k, None])).toarray()
                 slopes[k] += design.T @ found.slope[:, k]
         right = np.einsum("kij,jk->ki", hessian, weights) - (0.0 if at_optimum else slopes)
-        ends = np.cumsum([1, *(len(table.levels) for table in evidence)]).tolist()
-        return cls(hessian, right, tuple(slice(a, b) for a, b in pairwise(ends)))
+        return cls(hessian, right, weight_spans(len(table.levels) for table in evidence))
 
     @property
     def held(self) -> Floats:
@@ -91,20 +90,18 @@ class LossExpansion:
     def merged(self, groups: Sequence[Integers]) -> LossExpansion:
         """Loss of models in which the levels of a group share one weight; groups are by table."""
         sizes = [int(group.max(initial=-1)) + 1 for group in groups]
-        starts = np.cumsum([1, *sizes]).tolist()
-        at = np.concatenate([[0], *(s + group for s, group in zip(starts, groups, strict=False))])
+        spans = weight_spans(sizes)
+        at = np.concatenate([[0], *(s.start + own for s, own in zip(spans, groups, strict=True))])
         n = len(at)
-        ties = csr_array((np.ones(n), (np.arange(n), at.astype(np.intp))), (n, starts[-1]))
+        ties = csr_array((np.ones(n), (np.arange(n), at.astype(np.intp))), (n, 1 + sum(sizes)))
         hessian = np.array([ties.T @ (ties.T @ own).T for own in self.hessian])
-        spans = tuple(slice(a, b) for a, b in pairwise(starts))
         return LossExpansion(hessian, np.asarray(self.right @ ties), spans)
 
     def kept(self, tables: Sequence[int]) -> LossExpansion:
         """Loss of models with only some of the tables."""
         own = [np.arange(self.spans[j].start, self.spans[j].stop) for j in tables]
         at = np.concatenate([[0], *own]).astype(np.intp)
-        ends = np.cumsum([1, *map(len, own)]).tolist()
-        spans = tuple(slice(a, b) for a, b in pairwise(ends))
+        spans = weight_spans(map(len, own))
         return LossExpansion(self.hessian[:, at[:, None], at], self.right[:, at], spans)
 
     def eliminate(self) -> list[int]:

@@ -81,7 +81,7 @@ def _coarsen(table: FeatureTable) -> Feature:
     rows = table.counts[: feature.n_intervals].sum(axis=1)
     below = np.cumsum(rows)[:-1] / max(rows.sum(), 1e-9)
     chosen = {int(np.abs(below - k / PARTS).argmin()) for k in range(1, PARTS)}
-    return replace(feature, cuts=tuple(feature.cuts[i] for i in sorted(chosen)))  # type: ignore[index]
+    return feature.with_cuts(sorted(chosen))
 
 
 def rename(
@@ -174,8 +174,7 @@ def merge(evidence: Evidence, sample: Sample, feature: str, levels: Sequence[str
 def _join(feature: Feature, group: Integers) -> Feature:
     if feature.cuts is None:
         return replace(feature, groups=tuple(int(group[place]) for place in feature.places))
-    ends = np.flatnonzero(np.diff(group[: feature.n_intervals]))
-    return replace(feature, cuts=tuple(feature.cuts[end] for end in ends))
+    return feature.with_cuts(np.flatnonzero(np.diff(group[: feature.n_intervals])))
 
 
 def move_cut(evidence: Evidence, sample: Sample, feature: str, cut: float, to: float) -> Evidence:

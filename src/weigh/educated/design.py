@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
@@ -17,6 +16,7 @@ from scipy.special import logsumexp
 
 from weigh.bins import Cross
 from weigh.engine import Block
+from weigh.evidence.tables import weight_spans
 from weigh.frames import Floats, Integers
 from weigh.newton.regression import LOGISTIC, SOFTMAX, Loss, Moments
 from weigh.pickling import by_fields
@@ -157,7 +157,7 @@ class Design:
     @cached_property
     def spans(self) -> tuple[slice, ...]:
         """The slice of each column in the vector of weights."""
-        return tuple(slice(a, b) for a, b in pairwise(np.cumsum([1, *self.sizes]).tolist()))
+        return weight_spans(self.sizes)
 
     @cached_property
     def starts(self) -> list[int]:

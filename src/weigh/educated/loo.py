@@ -92,10 +92,9 @@ class LeaveOneOut:
     def of(cls, state: State) -> LeaveOneOut:
         """Collect from a fit what the leave-one-out loss needs."""
         problem, view = state.problem, state.problem.view(state.weights)
-        ties = np.arange(problem.n_weights) if problem.ties is None else problem.ties
         local = np.full(problem.n_weights, -1, dtype=np.int32)
         local[problem.joint] = np.arange(len(problem.joint))
-        index = view.design.index(local[ties])
+        index = view.design.index(local[problem.numbers])
         if problem.dual:
             pieces = [piece for (piece,) in state.factor.by_class]
             known = np.column_stack([piece.row_variances for piece in pieces])  # type: ignore[union-attr]
@@ -111,7 +110,7 @@ class LeaveOneOut:
             for piece in apart:
                 assert not isinstance(piece, Dual | Reduced)
                 own[piece.places, k] = piece.variances
-        return cls(view, index, tuple(inverses), own[ties], modes=problem.modes)
+        return cls(view, index, tuple(inverses), own[problem.numbers], modes=problem.modes)
 
     def losses(self, block: Block, numbers: slice = slice(None)) -> Floats:
         """Leave-one-out loss of each row, in nats; `numbers` are the row numbers."""

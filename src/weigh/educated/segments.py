@@ -8,7 +8,6 @@ values     the bins of the column itself, if they are few, such as the values of
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -44,14 +43,13 @@ def coarsen(feature: Feature, counts: Floats) -> Feature:
     reached = np.cumsum(rows)[:-1] / rows.sum()
     wanted = np.arange(1, INTERVALS) / INTERVALS
     kept = np.unique(np.searchsorted(reached, wanted).clip(max=len(reached) - 1))
-    return replace(feature, cuts=tuple(feature.cuts[k] for k in kept))
+    return feature.with_cuts(kept)
 
 
 def cut_segments(feature: Feature, rows: Floats, weights: Floats, n: int) -> Feature:
     """Merge a feature's bins into at most n, within which its weights vary least over the rows."""
-    assert feature.cuts is not None
     groups = segment(weights[: len(rows)], rows, n)
-    return replace(feature, cuts=tuple(feature.cuts[group.start - 1] for group in groups[1:]))
+    return feature.with_cuts(group.start - 1 for group in groups[1:])
 
 
 def is_coarse(feature: Feature | Cross) -> bool:

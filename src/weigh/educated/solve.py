@@ -72,6 +72,11 @@ class Problem:
         return tuple(slice(ends[span.start], ends[span.stop]) for span in self.design.spans)
 
     @property
+    def numbers(self) -> Integers:
+        """The number of the weight that each place of the design has, after ties."""
+        return np.arange(self.n_weights) if self.ties is None else self.ties
+
+    @property
     def n_weights(self) -> int:
         """The number of weights, after ties: of all levels, and the intercept."""
         return self.design.n_weights if self.ties is None else int(self.ties[-1]) + 1
@@ -122,8 +127,7 @@ class Problem:
     @cached_property
     def kernel(self) -> Kernel:
         """The prior covariance of the totals of rows, if rows are few."""
-        everyone = np.arange(self.n_weights) if self.ties is None else self.ties
-        numbers = self.design.index(everyone)[self.design.place(self.block)]
+        numbers = self.design.index(self.numbers)[self.design.place(self.block)]
         return Kernel.of(self.prior, self.spans, numbers, self.n_weights)
 
     @property

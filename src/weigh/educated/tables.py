@@ -70,8 +70,7 @@ def merge_feature(feature: Feature | Cross, groups: Integers) -> Feature | Cross
     """The feature with one bin per group."""
     if isinstance(feature, Cross) or not feature.cuts:
         return feature
-    ends = np.flatnonzero(np.diff(groups[: len(feature.cuts) + 1]))
-    return replace(feature, cuts=tuple(feature.cuts[end] for end in ends))
+    return feature.with_cuts(np.flatnonzero(np.diff(groups[: feature.n_intervals])))
 
 
 def average(groups: Integers, rows: Floats, weights: Floats) -> Floats:

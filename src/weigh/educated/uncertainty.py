@@ -97,8 +97,7 @@ def shift_totals(state: State, block: Block, noise: float) -> Floats:
 def _indicate(state: State, block: Block) -> Floats:
     """The matrix of rows by weights that gives the totals."""
     problem = state.problem
-    ties = np.arange(problem.n_weights) if problem.ties is None else problem.ties
-    at = problem.design.index(ties)[problem.design.place(block)]
+    at = problem.design.index(problem.numbers)[problem.design.place(block)]
     found = np.zeros((len(block), problem.n_weights))
     found[:, 0] = 1.0
     for own in at:

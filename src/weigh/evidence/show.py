@@ -58,7 +58,7 @@ def join_intervals(table: FeatureTable, starts: Sequence[int]) -> FeatureTable:
     assert weights is not None
     return replace(
         table,
-        feature=replace(feature, cuts=tuple(feature.cuts[start - 1] for start in starts[1:])),
+        feature=feature.with_cuts(start - 1 for start in starts[1:]),
         counts=np.add.reduceat(table.counts, firsts),
         by_class=weights,
         variances=mean(table.variances),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -292,6 +293,15 @@ class Evidence:
 
     def _repr_html_(self) -> str:
         return to_view(self).to_html()
+
+
+def weight_spans(sizes: Iterable[int]) -> tuple[slice, ...]:
+    """The slice of each table in a vector of weights that begins with the prior.
+
+    >>> weight_spans([2, 3])
+    (slice(1, 3, None), slice(3, 6, None))
+    """
+    return tuple(slice(a, b) for a, b in pairwise(np.cumsum([1, *sizes]).tolist()))
 
 
 def contrast(logs: Floats) -> Floats:
