@@ -291,6 +291,11 @@ def _refuse_edits(model: EvidenceNB) -> None:
 
 
 def _check_mergeable(one: EvidenceNB, other: EvidenceNB) -> None:
+    if not isinstance(other, EvidenceNB):
+        raise TypeError(
+            f"merge takes models of EvidenceNB, got {type(other).__name__}; EducatedNB has a merge "
+            "of its own, and other learners are fitted to all rows"
+        )
     check_is_fitted(other, "evidence_")
     _refuse_edits(other)
     named = [hasattr(model, "feature_names_in_") for model in (one, other)]

@@ -225,6 +225,17 @@ def test_models_that_do_not_add_are_refused_by_name(changed, message):
         model.merge(other)
 
 
+@pytest.mark.parametrize("other", ["PerplexedNB", "EducatedNB", "Evidence", "NoneType"])
+def test_what_is_no_model_of_counts_is_not_merged(other):
+    table = levels_table(0)
+    model = EvidenceNB(bins=CUTS).fit(table, "y")
+    others = {"Evidence": model.evidence_, "NoneType": None}
+    if other not in others:
+        others[other] = getattr(weigh, other)(bins=CUTS).fit(table, "y")
+    with pytest.raises(TypeError, match=f"models of EvidenceNB, got {other};"):
+        model.merge(others[other])
+
+
 def test_a_label_that_classes_does_not_name_is_refused():
     table = levels_table(0)
     with pytest.raises(ValueError, match=r"y holds 1, which is not among classes=\[0, 2\]"):
