@@ -147,7 +147,8 @@ def test_every_learner_names_text_that_is_mostly_numbers_and_ids(name):
     learner = clone(LEARNERS[name])
     numbers, ids = [str(i % 40) for i in range(89)], [f"n{i}" for i in range(90)]
     table = FRAME[["c"]].assign(dose=[*numbers, "?"], id=ids)
-    with pytest.warns(UserWarning) as told:
+    with (
+        pytest.warns(UserWarning, match="'dose' is text, but 40 of its 41 levels"),
+        pytest.warns(UserWarning, match="'id' has 90 levels in 90 rows"),
+    ):
         learner.fit(table, target(learner))
-    for words in (r"'dose' is text, but 40 of its 41 levels", r"'id' has 90 levels in 90 rows"):
-        assert sum(words in str(one.message) for one in told) == 1
