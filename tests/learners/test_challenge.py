@@ -262,7 +262,9 @@ def test_the_commands_take_a_score_as_the_cut_off_of_a_card(tmp_path, monkeypatc
     words = ("--target", "y", "--cut-off", str(score))
     done = run("challenge", paths[0], *paths, *words, "--pos-label", pos_label, "--json")
     told = done.stdout
-    assert f"note: the score {score} is a probability of {pos_label} of 0." in done.stderr
+    side = "higher" if pos_label == "bad" else "lower"
+    assert f"note: a score of {score} means a probability of {pos_label} of 0." in done.stderr
+    assert f"; lower scores mean a {side} one" in done.stderr
     accepted = (card.score(X) >= score) == (pos_label == "good")
     assert 0 < accepted.mean() < 1
     assert json.loads(told)["old"]["above"] == pytest.approx(accepted.mean())
@@ -270,6 +272,12 @@ def test_the_commands_take_a_score_as_the_cut_off_of_a_card(tmp_path, monkeypatc
     monkeypatch.setattr("weigh.workbench.edit_in_browser", lambda s, *_, **__: sessions.append(s))
     run("edit", *paths, *words)
     assert sessions[0].now["above"] == pytest.approx((card.score(X) >= score).mean())
+    low, high = (end(card.score([*X, {}]).tolist()) for end in (min, max))
+    for odd in ("0", "1", str(low - 1), str(high + 1), "inf", "nan"):
+        for command in (("challenge", paths[0]), ("edit",)):
+            said = run(*command, *paths, *words[:-1], odd, code=2).stderr
+            assert f"is no score of this scorecard, which gives {low} to {high};" in said
+            assert "--cut-off" in said
 
 
 @pytest.mark.parametrize("pos_label", ["bad", "good"])

@@ -364,17 +364,30 @@ def read_cut_off(model: Any, given: float | None, pos_label: Any = None) -> floa
     Scores are whole numbers, so half a point less separates the same rows. Of a scorecard, too, a
     number between 0 and 1 is a probability.
     """
-    if given is None or not is_card(model) or 0 < given < 1 or given != given:
+    if given is None or not is_card(model) or 0 < given < 1:
         return given
+    _check_score(model, given)
     of = model.adverse if pos_label is None else pos_label
     share = float(model.probability(given - 0.5))
     share = share if of == model.pos_label else 1 - share
-    side = "above" if of == model.adverse else "below"
+    side = "higher" if of == model.adverse else "lower"
     say(
-        f"note: the score {given:g} is a probability of {label_text(of)} of {share:.4g}; rows with "
-        f"lower scores are {side} it"
+        f"note: a score of {given:g} means a probability of {label_text(of)} of {share:.4g}; lower "
+        f"scores mean a {side} one"
     )
     return share
+
+
+def _check_score(card: Any, score: float) -> None:
+    """Raise an error for a cut-off that no case of a scorecard is below or above."""
+    parts = [(0, *points) for points in card.points.values()]  # 0 for an answer that is not known
+    low, high = (card.base_points + sum(map(end, parts)) for end in (min, max))
+    if not low <= score <= high:
+        raise click.BadParameter(
+            f"{score:g} is no score of this scorecard, which gives {low:,} to {high:,}; give one "
+            "of these, or a probability between 0 and 1",
+            param_hint="--cut-off",
+        )
 
 
 def find_class(model: Any, text: str | None) -> Any:
