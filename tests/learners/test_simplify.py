@@ -323,6 +323,23 @@ def test_weights_are_whole_points_of_one_size(fitted, points):
     assert not np.isfinite(small.loo_loss_)
 
 
+def test_margins_of_a_pair_are_whole_points_too():
+    """What one answer of a pair says where the other is not known."""
+    rng = np.random.default_rng(0)
+    first = rng.integers(0, 4, 2000)
+    second = np.where(rng.random(2000) < 0.8, first, rng.integers(0, 4, 2000))
+    others = rng.integers(0, 2, (2000, 3))
+    total = 1.2 * (first + second - 3) - 2.0 * (first == second) + (2 * others - 1).sum(axis=1)
+    X = pd.DataFrame(np.column_stack([first, second, others]), columns=[*"abcde"]).astype(str)
+    y = rng.random(2000) < 1 / (1 + np.exp(-total))
+    model = weigh.EducatedNB(pairs=[("a", "b")]).fit(X, y)
+    for points in (2, 50):
+        small = weigh.simplify(model, X, y, features=5, levels=4, pairs=1, points=points)
+        shares = np.vstack(small.evidence_["a & b"].margins) / small.point_
+        assert_allclose(shares, shares.round(), atol=1e-9)
+        assert 0 < np.abs(shares).max() <= points + 1e-9
+
+
 def test_the_size_of_a_point_is_kept_in_files_and_dropped_with_the_points(fitted, tmp_path):
     model, X, y = fitted
     small = weigh.simplify(model, X, y, features=3, levels=4, points=5)

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.sparse import csr_array
 
-from weigh.evidence import Evidence
+from weigh.evidence import Evidence, Margins
 from weigh.evidence.tables import weight_spans
 from weigh.frames import Floats, Integers, Sample
 from weigh.newton.regression import LOGISTIC, SOFTMAX, Moments
@@ -162,7 +162,8 @@ def round_evidence(
 ) -> tuple[Evidence, float]:
     """Round weights to whole points, at most `most` in absolute value; also return a point in nats.
 
-    The tables named in `fixed` are only rounded, which keeps the order of their levels.
+    Margins of pairs, which no complete row uses, are only rounded. So are the tables named in
+    `fixed`, which keeps the order of their levels.
     """
     quadratic = LossExpansion.at(evidence, sample, at_optimum=True)
     loss, weights = quadratic.held[0], weights_of(evidence)[:, 0]
@@ -178,10 +179,21 @@ def round_evidence(
             by_class=rounded[span.start - 1 : span.stop - 1, None],
             variances=None,
             known_errors=None,
+            margins=_round_margins(table.margins, scale, most),
         )
         for table, span in zip(evidence, quadratic.spans, strict=True)
     )
     return replace(evidence, prior=prior, tables=tables, covariance=None), scale
+
+
+def _round_margins(margins: Margins | None, scale: float, most: int) -> Margins | None:
+    """The margins in whole points, at most `most` in absolute value."""
+    if margins is None:
+        return None
+    left, right = (
+        scale * np.clip(np.rint(own / (scale or np.inf)), -most, most) for own in margins
+    )
+    return left, right
 
 
 def find_points(
