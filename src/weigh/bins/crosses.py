@@ -24,12 +24,16 @@ class Cross:
 
     `pairs` holds the indices of each pair's two levels among those of the parts, in ascending
     order. The index after a part's last level means that its answer is not known: see `halved`.
+    Pairs have no order, so a cross has no cut points of its own.
     """
 
     parts: tuple[Feature, Feature]
     pairs: tuple[tuple[int, int], ...] = ()
 
     verb: ClassVar[str] = "are"
+    cuts: ClassVar[None] = None
+    cut_points: ClassVar[tuple[float, ...]] = ()
+    n_in_order: ClassVar[int] = 0
 
     __reduce__ = by_fields
 

@@ -136,7 +136,7 @@ def monotone(evidence: Evidence, sample: Sample, feature: str, direction: int) -
     from sklearn.isotonic import isotonic_regression
 
     table = evidence[feature]
-    n = table.feature.n_in_order if isinstance(table.feature, Feature) else 0
+    n = table.feature.n_in_order
     if direction not in (1, -1):
         raise ValueError(f"direction must be 1 (rises) or -1 (falls), got {direction!r}")
     if n < 2 or table.by_class.shape[1] > 1:
@@ -185,7 +185,7 @@ def move_cut(evidence: Evidence, sample: Sample, feature: str, cut: float, to: f
     """
     table = evidence[feature]
     old = table.feature
-    cuts = () if isinstance(old, Cross) else old.cut_points
+    cuts = old.cut_points
     if isinstance(old, Cross) or cut not in cuts:
         raise ValueError(f"{feature!r} has no cut point {cut!r}; it has {[*cuts]}")
     moved = tuple(float(to) if own == cut else own for own in cuts)

@@ -25,7 +25,7 @@ from weigh import engine
 from weigh.budget.quadratic import RIDGE, design_of, weights_of
 from weigh.editing.actions import ACTIONS, RESHAPE
 from weigh.editing.rows import ClassRows, NumberRows
-from weigh.educated.prior import PAIRS, Prior, count_intervals, prior_of
+from weigh.educated.prior import PAIRS, Prior, prior_of
 from weigh.errors import warn_caller
 from weigh.evidence import Evidence, FeatureTable, contrast, squeeze
 from weigh.frames import Floats, Integers, Sample
@@ -108,7 +108,7 @@ class Start:
         """The order constraints of the monotone tables that are not held."""
         found = []
         for start, table in self._starts():
-            n, sign = count_intervals(table.feature), self.signs.get(table.name)
+            n, sign = table.feature.n_in_order, self.signs.get(table.name)
             if sign and n > 1 and table.name not in held:
                 found.append(Order(start + np.arange(n), sign))
         return tuple(found)

@@ -11,7 +11,7 @@ from weigh.educated.loo import LeftOutLoss, leave_one_out, loosen
 from weigh.educated.matrices import Covariance
 from weigh.educated.monotone import are_in_order, hold_orders
 from weigh.educated.numbers import NumberTarget
-from weigh.educated.prior import Prior, count_intervals
+from weigh.educated.prior import Prior
 from weigh.educated.scales import FIRST, ScaleSearch, begin, find_scales
 from weigh.educated.selection import select_pairs
 from weigh.educated.solve import FULL, PRECISE, Problem, State, find_weights, polish
@@ -135,7 +135,7 @@ def _orders(task: Task, design: Design) -> list[Order]:
     orders = []
     for counts, span, sign in zip(task.counts, design.spans, task.orders, strict=False):
         if sign:
-            n = count_intervals(counts.feature)
+            n = counts.feature.n_in_order
             orders.append(Order(np.arange(span.start, span.start + n), sign))
     return orders
 

@@ -179,7 +179,7 @@ def prior_of(
         return [], [Centre(place, np.ones(1), FAST) for place in places[:, None]]
     if isinstance(feature, Cross):
         return [_pair_block(feature, start, tied)], []
-    n_walk = count_intervals(feature)
+    n_walk = feature.n_in_order
     blocks, centres = [], []
     if n_walk > 1:
         rows = counts[:n_walk].sum(axis=1)
@@ -202,14 +202,9 @@ def is_silent(counts: Floats) -> bool:
     return int(counts.any(axis=1).sum()) < 2
 
 
-def count_intervals(feature: Feature | Cross) -> int:
-    """The number of a feature's ordered levels: bins or ordered categories, which come first."""
-    return 0 if isinstance(feature, Cross) else feature.n_in_order
-
-
 def is_told(feature: Feature | Cross, counts: Floats) -> Integers:
     """Whether each level is estimated, from its rows or its neighbours; others are not known."""
-    return counts.any(axis=1) | (np.arange(len(counts)) < count_intervals(feature))
+    return counts.any(axis=1) | (np.arange(len(counts)) < feature.n_in_order)
 
 
 def _hold_mean(places: Integers, rows: Floats) -> Centre:
@@ -299,7 +294,7 @@ def _without(basis: Floats, covariance: Floats) -> Floats:
 def _pair_block(cross: Cross, start: int, tied: bool) -> PriorBlock:
     """The block of a pair: cells with adjacent bins are correlated, others are independent."""
     cells, places = np.array(cross.pairs), start + np.arange(len(cross.pairs))
-    if len(places) > DENSE or not any(map(count_intervals, cross.parts)):
+    if len(places) > DENSE or not any(part.n_in_order for part in cross.parts):
         return PriorBlock(places, len(places), None, PAIRS, of_pair=True, tied=tied)
     left, right = (_along(part, tied) for part in cross.parts)
     alike = left[np.ix_(cells[:, 0], cells[:, 0])] * right[np.ix_(cells[:, 1], cells[:, 1])]
@@ -314,7 +309,7 @@ def _along(part: Feature, tied: bool) -> Floats:
     Pairs that share a scale are many and weak, so they are smooth, and they leave the sums along
     either feature to the tables of single features.
     """
-    covariance, n_walk = np.eye(len(part.levels)), count_intervals(part)
+    covariance, n_walk = np.eye(len(part.levels)), part.n_in_order
     if n_walk > 1:
         own = np.eye(n_walk)
         smooth = np.linalg.pinv(curve(np.ones(n_walk))) + CELL * own if tied else None

@@ -11,7 +11,7 @@ from scipy.sparse import block_diag, csr_array
 from weigh.bins import Cross, Feature
 from weigh.educated.fit import Fit
 from weigh.educated.matrices import Covariance
-from weigh.educated.prior import count_intervals, is_told
+from weigh.educated.prior import is_told
 from weigh.educated.segments import coarse_levels
 from weigh.evidence import Evidence, FeatureTable, contrast, squeeze
 from weigh.frames import Floats, Integers
@@ -32,7 +32,7 @@ def group_tables(
     """Group the levels of each table, to be merged; only tables named in `fine` are merged."""
     apart = APART if most is None else most
     may = [
-        c.feature.name in fine and not c.feature.parts[0].ordered and count_intervals(c.feature) > 1
+        c.feature.name in fine and not c.feature.parts[0].ordered and c.feature.n_in_order > 1
         for c in counts
     ]
     groups: list[Integers] = []
@@ -57,7 +57,7 @@ def group_levels(feature: Feature | Cross, weights: Floats, most: float) -> Inte
     from weigh.educated.kernels import group_near
 
     groups = np.zeros(len(weights), dtype=np.intp)
-    group_near(np.ascontiguousarray(weights), count_intervals(feature), most, groups)
+    group_near(np.ascontiguousarray(weights), feature.n_in_order, most, groups)
     return groups
 
 

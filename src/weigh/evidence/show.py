@@ -27,7 +27,7 @@ ROWS = 8
 def summarise(table: FeatureTable, most: int | None = ROWS) -> FeatureTable:
     """The table with at most `most` intervals, joined; other levels are unchanged."""
     feature = table.feature
-    if most is None or isinstance(feature, Cross) or len(feature.cuts or ()) < most:
+    if most is None or len(feature.cuts or ()) < most:
         return table
     assert feature.cuts is not None
     n, rows = len(feature.cuts) + 1, table.counts.sum(axis=1)

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from weigh import engine
-from weigh.bins import Feature, printable
+from weigh.bins import printable
 from weigh.evidence import Evidence, FeatureTable, evidence_of, hundredths, with_labels
 from weigh.frames import Floats, Integers, Table
 from weigh.parameters import check_count
@@ -160,7 +160,7 @@ def _colours(table: FeatureTable, levels: Integers) -> Any:
 
     ramp = LinearSegmentedColormap.from_list("height", ["#F0C890", "#0072B2", "#08204A"])
     feature, colours = table.feature, np.tile(to_rgba(UNORDERED), (len(levels), 1))
-    if isinstance(feature, Feature) and feature.cuts:
+    if feature.cuts:
         n = len(feature.cuts) + 1
         below = np.concatenate([[0.0], np.cumsum(table.share[:n])])
         height = (below[:-1] + below[1:]) / (2 * max(below[-1], 1e-12))

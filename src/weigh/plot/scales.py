@@ -175,7 +175,7 @@ class _Levels:
     def _named(self) -> Any:
         """The levels that may be labelled; with many bins, one per group that keeps the shape."""
         feature, named = self.table.feature, np.ones(len(self.places), dtype=bool)
-        n_cuts = len(feature.cuts or ()) if isinstance(feature, Feature) else 0
+        n_cuts = len(feature.cuts or ())
         bins = np.flatnonzero(self.places <= n_cuts) if n_cuts else np.empty(0, dtype=np.intp)
         if len(bins) > MOST_NAMED:
             groups = outline(self.weights[bins, None], self.share[bins], MOST_NAMED)

@@ -269,7 +269,7 @@ def panel_of(
     weights = question.scale * question.weights(table)
     rank = share * (weights**2).max(axis=1) if tokens else share
     kept, axis = _kept(table, rank, len(question.signs), most), None
-    if isinstance(feature, Feature) and feature.cuts:
+    if feature.cuts:
         axis = NumberAxis.of(feature.cuts)
     elif (
         order == "weight"

@@ -166,7 +166,7 @@ def _join_equal(card: Scorecard, kept: set[str]) -> Evidence:
 
 def _join(table: FeatureTable, points: Floats) -> FeatureTable:
     feature = table.feature
-    if not isinstance(feature, Feature) or feature.cuts is None:
+    if feature.cuts is None:
         return table
     n = len(feature.cuts) + 1
     starts = np.flatnonzero(np.diff(points[:n], prepend=np.nan)).tolist()
@@ -203,7 +203,7 @@ def learn_model(X: Any, y: Any, levels: int, sample_weight: Any, given: GivenBin
     few: dict[str, int] = {}  # columns of which some categories are joined
     for table in first.evidence_:
         feature = table.feature
-        if isinstance(feature, Feature) and feature.cuts is not None:
+        if feature.cuts is not None:
             cuts[table.name] = _coarsen(table, feature.cuts, levels)
         elif isinstance(feature, Feature) and not feature.ordered:
             kept = _count_frequent(table, feature, levels)
@@ -256,7 +256,7 @@ def _coarsen(table: FeatureTable, cuts: tuple[float, ...], most: int) -> list[fl
 def _trend(table: FeatureTable) -> int:
     """The direction of intervals or ordered categories; 0 where they have none."""
     feature, errors = table.feature, table.errors
-    n = feature.n_in_order if isinstance(feature, Feature) else 0
+    n = feature.n_in_order
     if errors is None or n < 3:
         return 0
     return find_trend(table.by_class[:n, 0], errors[:n].reshape(n, -1)[:, 0])

@@ -49,7 +49,7 @@ def show_table(evidence: Evidence, name: str) -> dict[str, Any]:
         "levels": _levels(table),
         "pair": not isinstance(table.feature, Feature),
         "parts": [part.name for part in table.feature.parts],
-        "ordered": isinstance(table.feature, Feature) and table.feature.n_in_order > 1,
+        "ordered": table.feature.n_in_order > 1,
         "shape": _shape(evidence, table),
     }
 
@@ -78,7 +78,7 @@ def _levels(table: FeatureTable) -> list[dict[str, Any]]:
 
 def _shape(evidence: Evidence, table: FeatureTable) -> dict[str, Any] | None:
     """The chart of the report, and where its bins begin and end; None for categories."""
-    cuts = table.feature.cut_points if isinstance(table.feature, Feature) else ()
+    cuts = table.feature.cut_points
     if not cuts:
         return None
     steps = shape_of(read_subject(evidence).naming(None), table)
