@@ -490,6 +490,23 @@ def test_a_case_filled_in_by_hand_shows_the_sheet_that_python_prints(browser, ti
 
 
 @pytest.mark.system
+def test_a_pair_is_not_listed_again_where_its_answers_are_not_known(browser, tmp_path):
+    rows = [{"a": "xy"[i % 2], "b": "pq"[i // 2 % 2], "c": "uv"[i // 4 % 2]} for i in range(80)]
+    y = [int((row["a"] == "x") ^ (row["b"] == "p")) for row in rows]
+    model = weigh.EducatedNB(pairs=[("a", "b")]).fit(rows, y)
+    weigh.calculator(model, path=tmp_path / "page.html")
+    for row, missing in (({}, "a, b, c"), ({"a": "x"}, "b, c")):
+        browser.open(tmp_path / "page.html", "#" + "&".join(f"{k}={v}" for k, v in row.items()))
+        wanted = f"Not known (no weight): {missing}."
+        assert wanted in model.balance_sheet(row).to_text()
+        assert wanted in shown(browser, "notes")
+    crossed = weigh.EvidenceNB(crosses=[("a", "b")]).fit(rows, y)  # a and b have no own tables
+    weigh.calculator(crossed, path=tmp_path / "crossed.html")
+    browser.open(tmp_path / "crossed.html", "#c=u")
+    assert "Not known (no weight): a & b." in shown(browser, "notes")
+
+
+@pytest.mark.system
 def test_the_case_stands_in_the_address_and_comes_back_from_it(browser, tmp_path):
     model = weigh.EvidenceNB(special_values=CODES).fit(mixed(), "y")
     weigh.calculator(model, path=tmp_path / "page.html")

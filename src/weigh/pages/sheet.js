@@ -32,9 +32,14 @@ const parts = (() => {
     byId("notes").replaceChildren(...notes.map((text) => make("li", { textContent: text })));
   }
 
-  // Notes on features without a weight: those whose answer is not known, and the others.
+  // Notes on features without a weight: those whose answer is not known, and the others. A pair is
+  // left out if its answers that are not known are listed themselves.
   function noteWeightless({ items }, unknownName, restName) {
-    const weightless = items.filter((item) => item.weight === 0);
+    const alone = items.filter((item) => item.weight === 0 && item.columns?.length === 1);
+    const listed = new Set(alone.flatMap((item) => item.blanks));
+    const follows = ({ columns, blanks }) =>
+      columns?.length > 1 && blanks.length > 0 && blanks.every((column) => listed.has(column));
+    const weightless = items.filter((item) => item.weight === 0 && !follows(item));
     const unknown = weightless.filter((item) => item.unknown).map((item) => item.title);
     const rest = weightless.filter((item) => !item.unknown);
     const n = unknown.length === LISTED + 1 ? unknown.length : LISTED; // "and 1 more" is no shorter

@@ -150,6 +150,8 @@ const weigh = (() => {
       leftOut: at < 0 && asked && blank && !table.uses.some((part) => part.skip),
       answered: asked && !skips,
       unknown,
+      columns: table.uses.map((part) => part.column),
+      blanks: table.uses.flatMap((part, i) => (asked && given[i] === null ? [part.column] : [])),
       note: at < 0 ? nothing : table.unseen.has(at) ? UNSEEN : table.note,
       weights: at < 0 ? model.prior.map(() => 0) : table.weights[at],
       variances: at < 0 ? model.classes.map(() => 0) : table.variances && table.variances[at],
