@@ -389,7 +389,7 @@ def test_a_bad_parameter_is_named_with_what_it_may_be(parameters, message):
         ("z", None, "y names the column 'z', but the table holds"),
         ("y", [1.0], "60 rows against 1"),
         ("y", [-1.0] * 60, "negative, but holds -1"),
-        ("y", [np.nan] * 60, "NaN or infinity"),
+        ("y", [np.nan] * 60, "NaN or infinite in 60 of 60 rows"),
         ("y", [0.0] * 60, "give at least one row a weight"),
     ],
 )

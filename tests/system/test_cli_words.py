@@ -813,6 +813,26 @@ def test_the_line_is_named_whatever_the_file_is_called_or_how_it_is_packed(tmp_p
     assert f"first in row 1 (line 3 of {path})" in told
 
 
+@pytest.mark.parametrize(
+    ("weight", "told"),
+    [
+        (
+            "-2",
+            "must not be negative, but holds -2 in row 1 (line 3 of {}; such numbers are in 1 of",
+        ),
+        ("", "1 of 3 rows, first in row 1 (line 3 of {}); give each row a finite"),
+    ],
+)
+@pytest.mark.parametrize("command", ["fit", "compare"])
+def test_the_row_of_a_weight_that_is_no_weight_is_named(tmp_path, command, weight, told):
+    path = tmp_path / "people.csv"
+    path.write_text(f"a,w,y\n1,1,p\n2,{weight},q\n3,2,q\n")
+    more = ("-o", tmp_path / "m.json") if command == "fit" else ()
+    said = fails(command, path, "--target", "y", "--weight", "w", *more)
+    assert said.startswith("error: --weight ")
+    assert told.format(path) in said
+
+
 def test_no_line_is_named_of_a_file_that_is_read_in_batches_or_cannot_be_read_again(
     tmp_path, monkeypatch
 ):

@@ -40,12 +40,13 @@ class Setting:
             values = column.values if isinstance(column, Codes) else ()
             text = next((value for value in values if isinstance(value, str)), None)
             if text is not None:
-                of_text = ", which lists categories that share a level as [['a', 'b'], ['c']]"
+                fix = ", or do not name the column there"
+                if self.of_numbers[0] == "bins":
+                    fix = ", or list the categories of each level, such as [['a', 'b'], ['c']]"
                 raise ParameterError(
                     f"column {name!r} holds text ({text!r}), but ",
                     Parameter(self.of_numbers[0]),
-                    " treats it as numbers; convert it to numbers, or leave it out there"
-                    f"{of_text if self.of_numbers[0] == 'bins' else ''}",
+                    f" treats it as numbers; convert it to numbers{fix}",
                 )
         return table.column(name, self.categorical)
 

@@ -303,16 +303,21 @@ def _read_weight(table: Table, sample_weight: Any) -> Floats | None:
     return weight
 
 
-def check_weight(weight: Floats, column: str = "") -> None:
-    """Raise an error for weights that are negative, NaN or infinite."""
-    if not np.isfinite(weight).all():
-        _refuse_weight(f"{column} holds NaN or infinity; give each row a finite weight")
-    if (weight < 0).any():
-        _refuse_weight(f"{column} must not be negative, but holds {weight.min():g}")
+def check_weight(
+    weight: Floats, column: str = "", numbered: bool = True, name: str = "sample_weight"
+) -> None:
+    """Raise an error for weights that are negative, NaN or infinite; name rows if `numbered`."""
+    odd, negative = ~np.isfinite(weight), weight < 0
+    if odd.any():
+        told = _tell_not_finite(odd) if numbered else "holds NaN or infinity"
+        _refuse_weight(f"{column} {told}; give each row a finite weight", name)
+    if negative.any():
+        told = tell_rows(weight, negative) if numbered else f"{weight.min():g}"
+        _refuse_weight(f"{column} must not be negative, but holds {told}; drop such rows", name)
 
 
-def _refuse_weight(why: str) -> NoReturn:
-    raise ParameterError(Parameter("sample_weight"), why)
+def _refuse_weight(why: str, name: str = "sample_weight") -> NoReturn:
+    raise ParameterError(Parameter(name), why)
 
 
 LEAST_SUM = 1e-100

@@ -11,7 +11,17 @@ from numpy.typing import NDArray
 
 from weigh.errors import Parameter, ParameterError
 from weigh.evidence import BOUND
-from weigh.frames import Codes, Floats, Integers, Numbers, Value, order, row_weights, vector
+from weigh.frames import (
+    Codes,
+    Floats,
+    Integers,
+    Numbers,
+    Value,
+    check_weight,
+    order,
+    row_weights,
+    vector,
+)
 from weigh.metrics.numbers import check_size, read_matrix
 
 Flags = NDArray[np.bool_]
@@ -264,12 +274,7 @@ def read_weight(sample_weight: Any, n_rows: int, name: str = "sample_weight") ->
         raise ParameterError(
             Parameter(name), f" has {len(weight)} values for {n_rows} rows; give one for each"
         )
-    if not np.isfinite(weight).all():
-        raise ParameterError(
-            Parameter(name), " holds NaN or infinity; give each row a finite weight"
-        )
-    if (weight < 0).any():
-        raise ParameterError(Parameter(name), f" must not be negative, but holds {weight.min():g}")
+    check_weight(weight, name=name)
     if not weight.any():
         raise ParameterError(Parameter(name), " is zero for every row; at least one must count")
     check_size(weight, name)

@@ -210,7 +210,7 @@ def _read_weight(table: Table, roles: Roles) -> Floats | None:
     if roles.weight is None:
         return None
     weight = table.numbers(roles.weight).values
-    check_weight(weight, f" {roles.weight!r}")
+    check_weight(weight, f" {roles.weight!r}", numbered=False)
     return weight
 
 
