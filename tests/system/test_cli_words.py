@@ -818,7 +818,7 @@ def test_the_line_is_named_whatever_the_file_is_called_or_how_it_is_packed(tmp_p
     [
         (
             "-2",
-            "must not be negative, but holds -2 in row 1 (line 3 of {}; such numbers are in 1 of",
+            ", but holds -2 in row 1 (line 3 of {}; such numbers",
         ),
         ("", "1 of 3 rows, first in row 1 (line 3 of {}); give each row a finite"),
     ],
