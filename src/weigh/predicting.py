@@ -8,8 +8,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from weigh.bins import label
 from weigh.evidence import Evidence, evidence_of, with_labels
+from weigh.evidence.model import score_names
 from weigh.frames import Floats, Table, as_rows, build_beside, match, read
 from weigh.sheet import NO_ERRORS, BalanceSheet, contribute, explain
 
@@ -111,13 +111,12 @@ class Predictor(Reader):
 
     def _score_columns(self, table: Table) -> dict[str, Any]:
         """The class, the totals and the probabilities of every row, as columns."""
-        names, rows = [*map(label, self.classes_.tolist())], self._read(table)
+        (heads, names), rows = score_names(self.classes_.tolist()), self._read(table)
         totals = self._learnt.total(rows)
-        heads = ["log_odds"] if len(names) == 2 else [f"total_{name}" for name in names]
         found = {"prediction": self._decide(rows, totals)}
         found |= dict(zip(heads, totals.T, strict=True))
         shares = self._learnt.probabilities(totals).T
-        return found | {f"probability_{n}": p for n, p in zip(names, shares, strict=True)}
+        return found | dict(zip(names, shares, strict=True))
 
     # ------------------------------------------------------------ explaining
 

@@ -276,8 +276,7 @@ class BoostedNB(EvidenceClassifier):
         rounds = [describe_rounds(rows, fit, self._combination) for rows, fit in pairs]
         scales = np.array([fit.scale for fit in fits])
         self.rounds_, self.scale_ = (rounds[0], float(scales[0])) if two else (rounds, scales)
-        agreement = compare(parts[0], fits)
-        self.agreement_, self.cubic_ = agreement.agreement, agreement.cubic
+        self.agreement_, self.cubic_ = compare(parts[0], fits)
 
 
 def _can_hold_out(rows: BinaryRows) -> bool:

@@ -268,19 +268,14 @@ class VoteDifferences:
         return Sums((*map(np.asarray, numbers), np.asarray(weight.sum())))
 
 
-@dataclass(frozen=True)
-class Agreement:
-    """Share of rows on which vote and sum agree, and the cubic term relative to the sum."""
+def compare(rows: BinaryRows, fits: Sequence[Fit]) -> tuple[float, float]:
+    """Share of rows on which the vote and the linearised sum of the same rounds agree.
 
-    agreement: float
-    cubic: float
-
-
-def compare(rows: BinaryRows, fits: Sequence[Fit]) -> Agreement:
-    """Compare the vote and the linearised sum of the same rounds."""
+    The second number is the cubic term relative to the sum.
+    """
     ensembles = tuple(Ensemble.of(fit.rounds, rows.levels) for fit in fits)
     scales = np.array([fit.scale for fit in fits])
     n_rounds = sum(fit.chosen for fit in fits)
     differences = Piecewise(VoteDifferences(ensembles, scales), MAX_TOTALS // n_rounds + 1)
     same, size, left_out, weight = rows.rows.sum(differences).arrays
-    return Agreement(float(same / weight), float(left_out / size) if size else 0.0)
+    return float(same / weight), float(left_out / size) if size else 0.0

@@ -25,6 +25,7 @@ from weigh.c44.tree import (
     weight,
 )
 from weigh.evidence import rows_added
+from weigh.evidence.model import score_names
 from weigh.frames import Floats, Table
 from weigh.layout import Grid, Shown, View
 from weigh.parameters import is_number
@@ -282,7 +283,7 @@ class C44Classifier(Classifier, BinnedEstimator):
     def _score_columns(self, table: Table) -> dict[str, Any]:
         """Predicted class and probabilities of every row, as columns."""
         shares = self.predict_proba(table)
-        names = [f"probability_{label(value)}" for value in self.classes_.tolist()]
+        names = score_names(self.classes_.tolist())[1]
         found = {"prediction": self.classes_[shares.argmax(axis=1)]}
         return found | dict(zip(names, shares.T, strict=True))
 

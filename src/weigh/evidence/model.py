@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
-from weigh.bins import Cross, Feature
+from weigh.bins import Cross, Feature, label
 from weigh.evidence.tables import Evidence
 from weigh.frames import Floats, Table
 
@@ -90,6 +91,17 @@ class DerivedModel:
 
     def __repr__(self) -> str:
         return self.to_text()
+
+
+def score_names(classes: Sequence[Any]) -> tuple[list[str], list[str]]:
+    """The names of the columns that hold totals and probabilities of scored rows.
+
+    >>> score_names(["no", "yes"])
+    (['log_odds'], ['probability_no', 'probability_yes'])
+    """
+    names = [*map(label, classes)]
+    totals = ["log_odds"] if len(names) == 2 else [f"total_{name}" for name in names]
+    return totals, [f"probability_{name}" for name in names]
 
 
 def model_of(model: Any) -> Any:

@@ -16,6 +16,7 @@ from weigh.bins import SINGLE, Ask, Cross, Feature, Kind, label, list_others, so
 from weigh.evidence import Attenuation, Curve, Evidence, FeatureTable, evidence_of, is_sum
 from weigh.evidence.exposure import OffsetColumn, list_offsets
 from weigh.evidence.feature_table import token_variance
+from weigh.evidence.model import score_names
 from weigh.evidence.tables import tell_condition
 from weigh.frames import Floats, Value, key
 
@@ -339,18 +340,12 @@ class Formula:
     @property
     def total_names(self) -> tuple[str, ...]:
         """What the totals are called, as in `weigh score`."""
-        if self.estimates:
-            return ("total",)
-        if len(self.prior) == 1:
-            return ("log_odds",)
-        return tuple(f"total_{name}" for name in self.class_names)
+        return ("total",) if self.estimates else tuple(score_names(self.classes)[0])
 
     @property
     def prediction_names(self) -> tuple[str, ...]:
         """What the totals mean: the probability of each class, or the estimate of a number."""
-        if self.estimates:
-            return ("estimate",)
-        return tuple(f"probability_{name}" for name in self.class_names)
+        return ("estimate",) if self.estimates else tuple(score_names(self.classes)[1])
 
     @cached_property
     def inputs(self) -> tuple[Input, ...]:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from weigh.bins import label
 from weigh.evidence import Evidence, FeatureTable, Provenance, Recalibration, Units, flip
+from weigh.evidence.model import score_names
 from weigh.frames import Floats, Table, match, read
 from weigh.predicting import StoredTable
 from weigh.scorecard.bands import Scores
@@ -172,8 +172,8 @@ class CardModel:
         """The score, log odds of the good class and probabilities of every row, as columns."""
         evidence, rows = self.evidence, self._match(table)
         totals = evidence.total(rows)
-        found = {"score": self._add(rows), "log_odds": totals[:, 0]}
-        names = [f"probability_{label(value)}" for value in evidence.classes.tolist()]
+        (head,), names = score_names(evidence.classes.tolist())
+        found = {"score": self._add(rows), head: totals[:, 0]}
         return found | dict(zip(names, evidence.probabilities(totals).T, strict=True))
 
     def balance_sheet(
