@@ -874,6 +874,24 @@ def test_a_feature_without_a_value_in_any_row_is_noted_where_training_had_all(
     assert run("score", tmp_path / "m.json", tmp_path / "blank.csv").stderr == ""
 
 
+def test_features_without_a_value_in_any_row_are_noted_in_one_line(people, model, tmp_path):
+    rows = titanic().slice(0, 3)
+    for place, name in enumerate(("Class", "Sex")):
+        rows = rows.set_column(place, name, pa.nulls(len(rows), pa.string()))
+    write_file(rows, str(tmp_path / "blank.csv"))
+    said = run("score", model, tmp_path / "blank.csv").stderr.splitlines()
+    assert len(said) == 1
+    assert said[0].startswith("note: columns 'Class', 'Sex' have no value in any of the 3 rows")
+
+
+def test_categories_that_training_did_not_have_are_noted_when_rows_are_scored(model, tmp_path):
+    rows = titanic().slice(0, 3).set_column(0, "Class", pa.array(["3rd", "3th", "3RD"]))
+    write_file(rows, str(tmp_path / "rows.csv"))
+    said = run("score", model, tmp_path / "rows.csv").stderr
+    told = "column 'Class' has values that training did not have, which count as not known"
+    assert said == f"note: {told}: '3th', '3RD'\n"
+
+
 def test_levers_of_a_case_past_the_cut_off_name_the_option_for_the_other_class(people, model):
     words = ["levers", model, people, "--row", 3, "--may-change", "Class", "--cut-off", "0.01"]
     said = run(*words).stderr

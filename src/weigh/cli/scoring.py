@@ -124,6 +124,7 @@ def score(
     fitted = read_scorer(model, data)
     table = read_like(fitted, data)
     _advise_blanks(fitted, table)
+    _advise_unseen(fitted, table)
     kept = tuple(check_column(table, name) for name in keep)
     given = given_to(fitted, column_names(table), **read_exposure(fitted, exposure))
     parts = score_parts(fitted, table, kept, given=with_times(fitted, given, times))
@@ -136,13 +137,39 @@ def _advise_blanks(fitted: Any, table: Any) -> None:
     """Print which features have no value in any row, although all training rows had one."""
     if hasattr(table, "batches") or len(table) < 2 or fitted._learnt.event_model == "counts":
         return
+    from weigh.layout import list_few
+
     own = [f for feature in fitted._learnt.features for f in feature.parts if not f.has_missing]
     held = {*column_names(table)}
-    for name in dict.fromkeys(part.name for part in own if part.name in held):
-        if table[name].null_count == len(table):
+    names = dict.fromkeys(part.name for part in own if part.name in held)
+    if blank := [name for name in names if table[name].null_count == len(table)]:
+        several = len(blank) > 1
+        shown = list_few([*map(repr, blank)])
+        say(
+            f"note: column{'s' * several} {shown} {'have' if several else 'has'} no value in any "
+            f"of the {len(table):,} rows, but had one in every training row; "
+            f"{'they count' if several else 'it counts'} as not known"
+        )
+
+
+def _advise_unseen(fitted: Any, table: Any) -> None:
+    """Print the categories of each column that training did not have, such as misspelt ones."""
+    if hasattr(table, "batches") or fitted._learnt.event_model == "counts":
+        return
+    from weigh.frames import keys
+    from weigh.layout import list_few
+
+    parts = {part.name: part for feature in fitted._learnt.features for part in feature.parts}
+    held = {*column_names(table)}
+    for name, part in parts.items():
+        if name not in held or part.is_numeric or part.other:
+            continue
+        values, known = table[name].unique().drop_null().to_pylist(), {*keys(part.values)}
+        found = zip(values, keys(values), strict=True)
+        if unseen := [repr(value) for value, own in found if own not in known]:
             say(
-                f"note: column {name!r} has no value in any of the {len(table):,} rows, but had "
-                "one in every training row; it counts as not known"
+                f"note: column {name!r} has values that training did not have, which count as not "
+                f"known: {list_few(unseen)}"
             )
 
 
