@@ -892,6 +892,12 @@ def test_categories_that_training_did_not_have_are_noted_when_rows_are_scored(mo
     assert said == f"note: {told}: '3th', '3RD'\n"
 
 
+def test_the_two_parts_of_a_split_need_a_file_each(people, tmp_path):
+    both = tmp_path / "a.csv", f"{tmp_path}/./a.csv"
+    assert "twice" in fails("split", people, "-o", *both, code=2)
+    assert not both[0].exists()
+
+
 def test_levers_of_a_case_past_the_cut_off_name_the_option_for_the_other_class(people, model):
     words = ["levers", model, people, "--row", 3, "--may-change", "Class", "--cut-off", "0.01"]
     said = run(*words).stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from shlex import quote
 from typing import Any
@@ -348,6 +349,8 @@ def split(data: str, outputs: tuple[str, str], target: str | None, **asked: Any)
 
     if data == "-":
         raise click.UsageError("weigh split reads its data twice: give a file, not -")
+    if len({*map(os.path.realpath, outputs)}) < 2:
+        raise click.UsageError(f"-o names {outputs[0]!r} twice: give a file for each part")
     for output in outputs:
         check_output(output, data)
     asked["holdout"] = 0.3 if asked["holdout"] is None else asked["holdout"]
