@@ -35,6 +35,7 @@ LARGEST = 1e6
 """Above this variance inflation factor, a column is determined by the others."""
 
 LEAK = "tells the classes apart alone: check whether it is known before the outcome"
+UNCUT = "no cut point found"
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,7 @@ class Screening(Shown):
     skips_missing: bool = False  # in some column
     unread: Mapping[str, str] = field(default_factory=dict)  # columns without levels, and why
     leaks: tuple[str, ...] = ()  # columns that each tell the classes apart
+    uncut: tuple[str, ...] = ()  # numeric columns of one bin, although their values differ
 
     def to_dict(self) -> dict[str, Any]:
         """The statistics as plain data: a list of columns."""
@@ -152,13 +154,14 @@ class Screening(Shown):
         )
         for place, column in enumerate(self.columns):
             reasons = [LEAK] if column.name in self.leaks else []
-            reasons += [_beyond(column, *limit) for limit in limits]
+            beyond = [*filter(None, (_beyond(column, *limit) for limit in limits))]
+            reasons += [UNCUT] if beyond and column.name in self.uncut else beyond
             near = [k for k in kept if abs(self.correlations[place, k]) > max_correlation]
             reasons += [
                 f"correlation {self.correlations[place, k]:.2f} with {self.columns[k].name}"
                 for k in near[:1]
             ]
-            why = "; ".join(filter(None, reasons))
+            why = "; ".join(reasons)
             if why:
                 left_out[column.name] = why
             else:
@@ -260,6 +263,7 @@ def screen(
         any(part.feature.parts[0].skip_missing for part in evidence),
         unread,
         _find_leaks(features, y),
+        tuple(part.name for part in evidence if _is_uncut(part, rows)),
     )
 
 
@@ -313,6 +317,17 @@ def _share_missing(column: Numbers | Codes) -> float:
         return float(np.isnan(column.values).mean())
     absent = np.array([value is None or value is NOT_KNOWN for value in column.values])
     return float(absent[column.codes].mean())
+
+
+def _is_uncut(part: FeatureTable, rows: Table) -> bool:
+    """Whether all rows of a numeric column are in one bin, although their values differ."""
+    if not part.feature.parts[0].is_numeric or len(part.levels) > 1:
+        return False
+    column = rows.column(part.name, False)
+    if not isinstance(column, Numbers):
+        return False
+    values = column.values[~np.isnan(column.values)]
+    return len(values) > 0 and bool(values.min() < values.max())
 
 
 def _measure(evidence: Evidence, rows: Table, correlations: Floats, later: Any) -> list[Column]:

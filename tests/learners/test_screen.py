@@ -195,3 +195,26 @@ def test_an_option_for_a_column_of_dates_says_why_it_is_not_measured(option):
     frame = pd.DataFrame({"a": [1, 2, 3, 4], "day": pd.date_range("2024-01-01", periods=4)})
     with pytest.raises(ValueError, match=r"names 'day', but this column holds dates, .* derive"):
         weigh.screen(frame, [0, 1, 0, 1], **option)
+
+
+def test_a_numeric_column_without_a_cut_point_is_not_called_constant():
+    rng = np.random.default_rng(0)
+    y = rng.choice(["bad", "good"], 300)
+    rows = pd.DataFrame({"noise": rng.normal(size=300), "flat": 1.0, "town": "east"})
+    rows["signal"] = (y == "good") + rng.normal(size=300)
+    found = weigh.screen(rows, y)
+    left_out = found.select().left_out
+    assert left_out["noise"] == "no cut point found"
+    assert "largest level" in left_out["flat"]
+    assert "largest level" in left_out["town"]
+    assert "noise" in found.select(min_iv=0, max_largest=1).kept
+
+
+def test_columns_left_out_for_one_reason_share_a_line(tmp_path):
+    rng = np.random.default_rng(1)
+    y = rng.choice(["bad", "good"], 300)
+    rows = pd.DataFrame(rng.normal(size=(300, 2)), columns=["a", "b"]).assign(y=y)
+    rows["signal"] = (y == "good") + rng.normal(size=300)
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    told = CliRunner().invoke(main, ["screen", str(tmp_path / "rows.csv"), "--target", "y"]).output
+    assert "Left out, no cut point found: a, b\n" in told

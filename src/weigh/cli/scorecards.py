@@ -120,7 +120,10 @@ def screen(
         return
     click.echo(found.to_text(terminal_width()))
     told = [f"\nKept: {', '.join(chosen.kept) or 'none'}"]
-    told += [f"Left out: {name} ({why})" for name, why in chosen.left_out.items()]
+    for why in dict.fromkeys(chosen.left_out.values()):
+        names = [name for name, own in chosen.left_out.items() if own == why]
+        few = f"Left out: {names[0]} ({why})"
+        told.append(few if len(names) == 1 else f"Left out, {why}: {', '.join(names)}")
     click.echo("\n".join(wrap_words(line, sys.stdout) for line in told))
 
 
