@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from math import floor, log10
 from typing import TYPE_CHECKING
 
@@ -122,14 +123,14 @@ def _recalibration(sheet: BalanceSheet) -> list[tuple[str, str]]:
 def probability(p: float) -> str:
     """A probability with two decimals, or more where two would show 0 or 1.
 
-    >>> [probability(p) for p in (0.374, 0.0021, 0.99934, 1 - 1e-9)]
-    ['0.37', '0.002', '0.9993', '> 0.999999']
+    >>> [probability(p) for p in (0.374, 0.0021, 0.00009, 0.99934, 1 - 1e-9)]
+    ['0.37', '0.002', '0.00009', '0.9993', '> 0.999999']
     """
     if 0.005 <= p <= 0.995:
         return f"{p:.2f}"
     if min(p, 1 - p) < 1e-6:
         return "< 0.000001" if p < 0.5 else "> 0.999999"
-    return f"{p:.1g}" if p < 0.5 else f"{p:.{-floor(log10(1 - p))}f}"
+    return f"{Decimal(f'{p:.1g}'):f}" if p < 0.5 else f"{p:.{-floor(log10(1 - p))}f}"
 
 
 SCALED = "Some answers are not known: the factor multiplies the weights, but not the prior."
