@@ -1,5 +1,7 @@
 """What each budget costs on hold-out rows: `weigh.price`."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -104,3 +106,11 @@ def test_the_command_line_prints_the_table(tmp_path):
     told = CliRunner().invoke(main, words)
     assert told.exit_code == 0, told.output
     assert '"knee"' in told.stdout
+
+
+def test_a_price_is_told_as_more_or_less_loss_than_that_of_the_whole_model(priced):
+    *_, prices = priced
+    dear = prices.at(1, 2)
+    assert f"{dear.cost.value:.4f} more than the whole model" in prices.tell(dear)
+    gain = replace(dear, cost=replace(dear.cost, value=-dear.cost.value))
+    assert f"{dear.cost.value:.4f} less than the whole model" in prices.tell(gain)

@@ -64,6 +64,12 @@ class Price:
         return own
 
 
+KNEE = (
+    "Bits a row, with standard errors; * is the knee: the fewest levels within one standard error "
+    "of the lowest loss"
+)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Prices(Shown):
     """Hold-out loss and AUC against the number of features and levels.
@@ -98,9 +104,10 @@ class Prices(Shown):
         """Describe the loss of a budget in a sentence; default: the knee."""
         own = self.knee if found is None else found
         return (
-            f"{own.n_features:.0f} features and {own.total_levels:.0f} levels cost "
-            f"{own.cost.value:.4f} bits (standard error {own.cost.error:.4f}) of "
-            f"{self.full.loss.value:.4f}."
+            f"{own.n_features:.0f} features and {own.total_levels:.0f} levels: loss "
+            f"{own.loss.value:.4f} bits a row, {abs(own.cost.value):.4f} "
+            f"{'more' if own.cost.value > 0 else 'less'} than the whole model (standard error "
+            f"{own.cost.error:.4f})."
         )
 
     def to_frame(self) -> Any:
@@ -122,7 +129,7 @@ class Prices(Shown):
         title = f"What a budget costs: {self.n_rows:,} hold-out rows of {self.n_splits} folds"
         head = ("Features", "Levels each", "Levels", "Loss", "Cost", "AUC")
         rows = [self._row(found) for found in (self.full, *self.prices)]
-        grid = Grid(head, tuple(rows), "Bits a row, with standard errors; * is the knee")
+        grid = Grid(head, tuple(rows), KNEE)
         return View(title, (grid,), (self.tell(),))
 
     def _row(self, found: Price) -> tuple[str, ...]:
