@@ -441,7 +441,7 @@ def test_a_letter_names_what_cost_most_points_and_what_would_reach_the_cut_off()
     assert made.reasons[0] in made.to_text()
     assert "A &amp; B" in made.to_html()
     assert "Men &lt;last&gt;" in made.to_html()
-    with pytest.raises(ValueError, match="cut_off"):
+    with pytest.raises(ValueError, match="cut-off"):
         card.letter(row, score)
 
 
@@ -556,6 +556,13 @@ def test_odd_files_of_texts_are_refused(folder, odd):
     assert done.exit_code == 1
     assert isinstance(done.exception, SystemExit)  # an error message, no traceback
     assert "text" in done.output or "letter" in done.output or "4th" in done.output
+
+
+def test_a_part_of_the_letter_outside_its_object_is_sent_there(folder):
+    (folder / "odd.json").write_text(json.dumps({"sender": "White Star Line"}))
+    case = (folder / "card.json", folder / "people.csv", "--cut-off", 900)
+    done = run("letter", *case, "--texts", folder / "odd.json")
+    assert "put sender into the object letter" in done.output
 
 
 def test_a_misspelt_key_of_a_file_of_texts_is_named_beside_the_keys_there_are(folder):

@@ -160,6 +160,8 @@ def _check_key(path: str, name: str, part: Any, known: tuple[str, ...]) -> None:
 
     if name not in known:
         meant = did_you_mean(name, known)
+        if name in LETTER:
+            meant = f"; put {name} into the object letter"
         raise ValueError(f"{path} has the key {name!r}, but it may hold {', '.join(known)}{meant}")
     if not isinstance(part, dict):
         raise ValueError(f"{path}: {name} must be an object, got {part!r:.80}")
@@ -176,7 +178,7 @@ def _is_part(item: tuple[str, Any]) -> bool:
 def _read_changes(given: tuple[str, ...], model: Any) -> dict[str, str]:
     """Columns and directions; a column whose name ends in :up or :down is taken as a name."""
     if not given:
-        raise click.UsageError("--may-change names the columns that may change")
+        raise click.UsageError("give --may-change COL for each column that may change")
     found = {}
     for text in given:
         name, colon, direction = text.rpartition(":")

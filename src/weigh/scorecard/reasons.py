@@ -219,8 +219,8 @@ def write_letter(
     score = int(card.score(as_rows(row))[0])
     if score >= cut_off:
         raise ValueError(
-            f"the score is {score}, which is not below cut_off={cut_off!r}: there is no letter to "
-            "write"
+            f"the score is {score}, which is not below the cut-off {cut_off}: there is no letter "
+            "to write"
         )
     told = find_costs(card, card._read(as_rows(row)), n, "best").texts[0].tolist()
     named = with_labels(card.evidence, labels)
