@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import t
 from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import mean_absolute_error, mean_poisson_deviance, r2_score
@@ -365,3 +366,24 @@ def test_a_slope_without_an_interval_is_told(weights_sum_to):
     model = LinearRegression().fit(X, X[:, 0])
     found = evaluate(model, X, 2 * X[:, 0], sample_weight=np.full(60, weights_sum_to / 60))
     assert "Calibration slope 2.00: too few rows for an interval." in found.findings
+
+
+@pytest.mark.parametrize(
+    ("shift", "told"),
+    [(0.0, ""), (-0.5, "too low on average, by 0.5"), (0.5, "too high on average, by 0.5")],
+)
+def test_a_bias_of_the_mean_is_told_although_the_slope_is_right(shift, told):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=500)
+    noise = rng.normal(size=500)
+    y = x + noise - noise.mean()
+    model = LinearRegression().fit([[0.0], [1.0]], [shift, 1.0 + shift])
+    found = evaluate(model, x[:, None], y)
+    said = " ".join(found.findings)
+    assert found.bias.value == pytest.approx(-shift)
+    assert found.bias.high - found.bias.low == pytest.approx(
+        2 * t.ppf(0.975, 499) * noise.std(ddof=1) / np.sqrt(500)
+    )
+    assert found.is_biased() == bool(shift)
+    assert told in said
+    assert ("no significant miscalibration" in said) == (shift == 0)

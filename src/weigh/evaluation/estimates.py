@@ -173,6 +173,16 @@ def mean_of(
     return Bounded(mean, mean / reach, mean * reach)
 
 
+def find_bias(rows: Estimated, coverage: float) -> Bounded:
+    """Mean observed less mean estimate; no interval for few rows, or for equal errors."""
+    errors, weight = rows.numbers - rows.means, rows.weight
+    total = float(weight.sum())
+    gap = float(weight @ errors) / total
+    error = _error(errors - gap, weight) / total
+    degrees = total - 1 if total >= LEAST and error > 0 else NAN
+    return Bounded.student(gap, error, degrees, coverage)
+
+
 def rare_sum(numbers: Floats, weight: Floats, coverage: float) -> float:
     """The upper limit of a sum without any event, for Poisson events of mean observed size."""
     positive = np.where(numbers > 0, weight, 0.0)

@@ -114,7 +114,9 @@ def _calibration(found: Evaluation, measures: Measures, of: str) -> list[str]:
     return lines or [*filter(None, [told])]
 
 
-def tell_slope(slope: Bounded, below: str, above: str) -> str:
+def tell_slope(
+    slope: Bounded, below: str, above: str, right: str = "no significant miscalibration"
+) -> str:
     """A sentence on a calibration slope: what it means `below` or `above` 1, if that is sure.
 
     Empty for an unknown slope.
@@ -130,7 +132,7 @@ def tell_slope(slope: Bounded, below: str, above: str) -> str:
     elif slope.high - slope.low > VAGUE:
         what = "too few rows to judge"
     else:
-        what = "no significant miscalibration"
+        what = right
     return f"Calibration slope {slope.spelled('{:.2f}'.format)}: {what}."
 
 

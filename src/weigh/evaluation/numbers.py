@@ -13,6 +13,7 @@ from weigh.evaluation.estimates import (
     Estimated,
     NumberGroup,
     deviances,
+    find_bias,
     mean_of,
     measure_number_groups,
     rare_sum,
@@ -52,6 +53,8 @@ class NumberEvaluation(Grouped):
         exposure of each row. For the gaussian family they are the squared RMSE and `r2`.
     mean_estimate, mean_observed : float
         Means over all rows.
+    bias : Bounded
+        Mean observed less mean estimate; the interval treats the estimates as fixed.
     slope : Bounded
         Slope of a regression of the target on the estimates, with a log link after their mean is
         corrected by a factor; 1 is ideal, and below 1 the estimates vary too much.
@@ -88,6 +91,7 @@ class NumberEvaluation(Grouped):
     deviance_explained: float
     mean_estimate: float
     mean_observed: float
+    bias: Bounded
     slope: Bounded
     covered: Bounded
     bands: tuple[Band, ...]
@@ -109,6 +113,7 @@ class NumberEvaluation(Grouped):
             f"R2 {self.r2:.3f}. Mean absolute error {self.mae.spelled(self.spell)}.",
             f"Mean estimate{each} {self.spell(self.mean_estimate)}, mean observed{each} "
             f"{self.spell(self.mean_observed)}.",
+            self._tell_bias(),
             self._tell_slope(),
         ]
         if self.has_deviance():
@@ -125,13 +130,28 @@ class NumberEvaluation(Grouped):
         side = f"{share_of(abs(saved))} {'less' if saved >= 0 else 'more'} than without features"
         return f"Mean deviance {self.deviance:.4g}{'' if np.isnan(saved) else f': {side}'}."
 
+    def is_biased(self) -> bool:
+        """Whether the mean estimate differs significantly from the mean observed."""
+        return self.bias.has_interval() and not self.bias.holds(0)
+
+    def _tell_bias(self) -> str:
+        """A sentence on a significant bias of the mean estimate; empty if there is none."""
+        if not self.is_biased():
+            return ""
+        side = "low" if self.bias.value > 0 else "high"
+        sizes = sorted(map(abs, astuple(self.bias)))
+        size = Bounded(sizes[1], sizes[0], sizes[2]).spelled(self.spell)
+        each = " per row" if self.exposed else ""
+        return f"The estimates are too {side} on average, by {size}{each}."
+
     def _tell_slope(self) -> str:
         """A sentence on the calibration slope, or the reason why there is none."""
         if not self.slope.is_known():
             return "Calibration slope not defined: equal predictions."
-        return tell_slope(
-            self.slope, "the estimates vary too much", "the estimates vary too little"
-        )
+        said = "the estimates vary too much", "the estimates vary too little"
+        if self.is_biased():
+            return tell_slope(self.slope, *said, "the estimates vary by the right amount")
+        return tell_slope(self.slope, *said)
 
     def _tell_biased(self) -> str:
         """A sentence about the groups whose mean estimate is biased, the largest group first."""
@@ -246,6 +266,7 @@ def evaluate_estimates(model: Any, X: Any, rows: Estimated, coverage: float) -> 
         deviance_explained=1 - deviance / base if base > 0 else NAN,
         mean_estimate=float(estimates @ weight / total),
         mean_observed=rows.mean,
+        bias=find_bias(rows, coverage),
         slope=Bounded.student(*slope, total - 2, coverage),
         covered=covered,
         bands=find_bands(estimates, numbers, weight, coverage),
