@@ -875,6 +875,16 @@ def test_a_target_with_fractions_is_for_regressors_unless_learners_are_named():
         compare(X, y + 0.5, ["evidence"])
 
 
+def test_more_than_20_whole_numbers_are_a_target_for_regressors():
+    X = pd.DataFrame({"x": np.arange(84) % 5})
+    named = {"EducatedRegressor", "BoostedNBRegressor"}
+    for n, regressors in ((20, False), (21, True)):
+        found = compare(X, np.arange(84.0) % n, cv=2)
+        assert ({entry.name for entry in found.entries} == named) == regressors
+    labels = np.array([f"class {k}" for k in np.arange(84) % 21])
+    assert compare(X, labels, ["evidence"], cv=2).best == "EvidenceNB"
+
+
 def test_survival_models_are_no_learners():
     with pytest.raises(ValueError, match="but learners must be classifiers or r"):
         compare(PEOPLE, "Survived", [weigh.EducatedSurvival()])

@@ -17,7 +17,7 @@ from weigh.comparison.task import (
     NumberDifferences,
     NumberMeasures,
     Task,
-    holds_fractions,
+    holds_amounts,
     read_task,
 )
 from weigh.evaluation.measures import ManyMeasures, Measures
@@ -327,8 +327,8 @@ def compare(
     learners : list or dict, optional
         Names (`"adjusted"` or `"AdjustedNB"`), classes or estimators, also of scikit-learn; or a
         dict from a name of yours to one of these. By default every classifier of this package that
-        takes two classes and more, or every regressor if y has fractions; `"recalibrated"` is
-        `RecalibratedClassifier(EvidenceNB())`.
+        takes two classes and more, or every regressor if y holds fractions or more than 20
+        different numbers; `"recalibrated"` is `RecalibratedClassifier(EvidenceNB())`.
         Regressors are compared if all learners are regressors, such as `"educated-regressor"`: by
         the deviance of their family if they have the same, and by the squared error otherwise.
     cv : int, splitter or iterable, default=5
@@ -364,7 +364,7 @@ def compare(
     """
     check_coverage(coverage)
     X = collect(X)
-    if learners is None and holds_fractions(X, y):
+    if learners is None and holds_amounts(X, y):
         learners = [*regressors()]
     candidates = read_learners(learners, random_state)
     task = read_task(X, y, candidates, Asked(cv, sample_weight, random_state, groups, exposure))

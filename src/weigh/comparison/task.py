@@ -374,13 +374,17 @@ class NumberTask(HeldOut):
 Task: TypeAlias = ClassTask | NumberTask
 
 
-def holds_fractions(X: Any, y: Any) -> bool:
-    """Whether the target has numbers that are not whole, which are no labels of classes."""
+MOST_CLASSES = 20
+"""A target with more distinct numbers is a number to estimate."""
+
+
+def holds_amounts(X: Any, y: Any) -> bool:
+    """Whether the target is a number to estimate: with fractions, or with many distinct numbers."""
     try:
         _, numbers = number_sample(read(X), y, None)
     except ValueError:  # text, or missing labels
         return False
-    return bool((numbers % 1 != 0).any())
+    return bool((numbers % 1 != 0).any()) or len(np.unique(numbers)) > MOST_CLASSES
 
 
 def read_task(X: Any, y: Any, candidates: Mapping[str, Any], asked: Asked) -> Task:
