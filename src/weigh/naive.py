@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from weigh import engine
 from weigh.base import EvidenceClassifier, branch, read_sample, remember
 from weigh.bins import Density, Rule
-from weigh.errors import Parameter, ParameterError, warn_caller
+from weigh.errors import warn_caller
 from weigh.evidence import (
     PRINTED,
     Added,
@@ -23,6 +23,7 @@ from weigh.evidence import (
     weigh_density,
     weigh_tally,
 )
+from weigh.evidence.model import merge_provenance, refuse_different
 from weigh.frames import Floats, Sample
 from weigh.parameters import by_column, read_caps, read_settings
 from weigh.tally import Tally, add
@@ -273,9 +274,7 @@ class EvidenceNB(EvidenceClassifier):
             _check_mergeable(self, other)
         tally = add([model.evidence_.tally for model in (self, *others)])
         model = copy.copy(self)._keep(self._add(tally))
-        known, *more = (getattr(one, "provenance_", None) for one in (self, *others))
-        if known is not None:
-            model.provenance_ = known.merge(more)
+        merge_provenance(model, (self, *others))
         return model._name(model.evidence_.column_names, hasattr(self, "feature_names_in_"))
 
 
@@ -305,8 +304,8 @@ def _check_mergeable(one: EvidenceNB, other: EvidenceNB) -> None:
             f"{other.n_features_in_}, with names: {named[0]} and {named[1]}"
         )
     for name in ("smoothing", "event_model", "crosses", "max_levels", "ask_if"):
-        _check_same(name, getattr(one, name), getattr(other, name))
-    _check_same("class_prior", one.evidence_.given_rate, other.evidence_.given_rate)
+        refuse_different(name, getattr(one, name), getattr(other, name))
+    refuse_different("class_prior", one.evidence_.given_rate, other.evidence_.given_rate)
     _check_same_curves(one._curves(one.evidence_.tally), other._curves(other.evidence_.tally))
 
 
@@ -317,10 +316,3 @@ def _check_same_curves(mine: dict[str, str], theirs: dict[str, str]) -> None:
         if kinds[0] != kinds[1]:
             told = " against ".join(f"a {kind} density" if kind else "bins" for kind in kinds)
             raise ValueError(f"the models differ in bins of column {name!r}: {told}")
-
-
-def _check_same(name: str, mine: Any, theirs: Any) -> None:
-    if not np.array_equal(mine, theirs):
-        raise ParameterError(
-            "the models differ in ", Parameter(name), f": {mine!r} against {theirs!r}"
-        )

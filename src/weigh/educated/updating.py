@@ -36,6 +36,7 @@ from weigh.educated.task import Task
 from weigh.engine import Coded, CodedRows
 from weigh.errors import Parameter, ParameterError
 from weigh.evidence import Evidence, evidence_of, weigh_tally
+from weigh.evidence.model import merge_provenance, refuse_different
 from weigh.frames import FarTable, Sample
 from weigh.parameters import read_caps, read_orders, read_settings
 from weigh.tally import Tally
@@ -118,9 +119,7 @@ def merge_models(models: Sequence[EducatedNB]) -> EducatedNB:
     _refuse_outgrown(first, whole.tally)
     new = _fit(models, whole, None, None)
     new.summary_ = whole
-    known, *more = (getattr(model, "provenance_", None) for model in models)
-    if known is not None:
-        new.provenance_ = known.merge(more)
+    merge_provenance(new, models)
     return new
 
 
@@ -235,11 +234,7 @@ def _tell(rows: Tally | Evidence) -> str:
 def _check_alike(one: EducatedNB, other: EducatedNB) -> None:
     """Raise an error if parameters, classes or pairs differ: such summaries cannot be added."""
     for name in ("smoothing", "missing", "crosses", "max_levels", "monotonic_cst"):
-        mine, theirs = getattr(one, name), getattr(other, name)
-        if repr(mine) != repr(theirs):
-            raise ParameterError(
-                "the models differ in ", Parameter(name), f": {mine!r} against {theirs!r}"
-            )
+        refuse_different(name, getattr(one, name), getattr(other, name))
     mine, theirs = (moved_rate(model.evidence_) for model in (one, other))
     if [*(mine if mine is not None else ())] != [*(theirs if theirs is not None else ())]:
         raise ValueError(f"the models differ in class_prior: {mine} against {theirs}")

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from weigh.bins import Cross, Feature, label
+from weigh.errors import Parameter, ParameterError
 from weigh.evidence.tables import Evidence
 from weigh.frames import Floats, Table
 
@@ -102,6 +103,21 @@ def score_names(classes: Sequence[Any]) -> tuple[list[str], list[str]]:
     names = [*map(label, classes)]
     totals = ["log_odds"] if len(names) == 2 else [f"total_{name}" for name in names]
     return totals, [f"probability_{name}" for name in names]
+
+
+def refuse_different(name: str, mine: Any, theirs: Any) -> None:
+    """Refuse to merge models of which a parameter differs."""
+    if not np.array_equal(mine, theirs):
+        raise ParameterError(
+            "the models differ in ", Parameter(name), f": {mine!r} against {theirs!r}"
+        )
+
+
+def merge_provenance(model: Any, parts: Sequence[Any]) -> None:
+    """Give a merged model the provenance of its parts, if the first has one."""
+    known, *more = (getattr(part, "provenance_", None) for part in parts)
+    if known is not None:
+        model.provenance_ = known.merge(more)
 
 
 def model_of(model: Any) -> Any:

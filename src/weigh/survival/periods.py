@@ -291,25 +291,12 @@ def read_survival(
     return features, outcomes, weight
 
 
-SHARED = (
-    "bins",
-    "categorical_features",
-    "missing",
-    "special_values",
-    "max_levels",
-    "crosses",
-    "pairs",
-    "unpaired",
-    "monotonic_cst",
-)
-"""Parameters of the survival model that are passed to the hazard model."""
-
-
 def hazard_parameters(
     model: Any, names: tuple[str, ...], time: str, ends: Floats
 ) -> dict[str, Any]:
     """Parameters of the hazard model, in which every period is a level of the time column."""
-    given = {name: getattr(model, name) for name in SHARED}
+    given: dict[str, Any] = model.get_params(deep=False)
+    del given["periods"]
     for name in ("categorical_features", "monotonic_cst"):
         given[name] = _lengthen(given[name], len(names))
     for name in ("missing", "special_values", "max_levels"):
