@@ -348,6 +348,21 @@ def two_causes(family, n=4000, seed=6):
     return X, DRAWN[family](random, np.exp(0.8 * strong + 0.1 * weak))
 
 
+def test_answers_that_are_not_known_are_named_in_one_sentence():
+    random = np.random.default_rng(0)
+    table = pd.DataFrame(random.normal(size=(300, 3)), columns=[*"abc"])
+    model = EducatedRegressor(pairs=[("a", "b"), ("b", "c")])
+    model.fit(table, table["a"] * table["b"] * table["c"] + table["a"])
+    sheet = model.balance_sheet({"a": 1.0})
+    assert [push.text.split()[0] for push in sheet.pushes] == ["a"]
+    assert sheet.not_known == ("b", "c") == tuple(sheet.to_dict()["not_known"])
+    assert "Not known (no change): b, c." in str(sheet)
+    assert str(sheet).count("not known") == 0
+    nothing = str(model.balance_sheet({}))
+    assert "Not known (no change): a, b, c." in nothing
+    assert "down | up" not in nothing
+
+
 @pytest.mark.parametrize("family", [*DRAWN])
 @pytest.mark.parametrize("absent", [["strong"], ["weak"], ["strong", "weak"]])
 def test_intervals_cover_rows_whose_answers_are_not_known(family, absent):

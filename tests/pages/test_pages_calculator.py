@@ -1087,8 +1087,10 @@ def test_the_page_of_a_number_has_the_estimates_and_intervals_of_python(
         assert all(
             near(a, b, 1e-6) for a, b in zip(found["interval"], python.interval, strict=True)
         )
-        pushes = sorted(push.change for push in python.pushes)
-        assert all(map(near, sorted(item["change"] for item in found["items"]), pushes))
+        nothing = 1.0 if python.link == "log" else 0.0  # sheets leave out what is not known
+        pushes = sorted(push.change for push in python.pushes if push.change != nothing)
+        changes = sorted(item["change"] for item in found["items"] if item["change"] != nothing)
+        assert all(near(a, b) for a, b in zip(changes, pushes, strict=True))
 
 
 def count_model():

@@ -22,7 +22,14 @@ from weigh.boosted.rounds import MIN_ERROR
 from weigh.boosted.tuning import best_scale
 from weigh.evidence import BOUND, DerivedModel, Evidence, FeatureTable, rows_added, weigh_counts
 from weigh.frames import Floats, Integers, Table
-from weigh.sheet import COVERAGE, EstimateSheet, Push, items_of
+from weigh.sheet import (
+    COVERAGE,
+    EstimateSheet,
+    Push,
+    drop_not_known,
+    items_of,
+    names_not_known,
+)
 from weigh.tally import Counts, Tally, count_placed_soft
 
 BLOCK = 1 << 12
@@ -268,7 +275,8 @@ def log_odds_below(points: Floats, weight: Floats) -> tuple[Floats, Floats]:
 
 def explain_estimate(estimate: Estimate, table: Table) -> EstimateSheet:
     """Balance sheet of a table's only row."""
-    items = sorted(items_of(estimate.evidence, table), key=lambda item: -abs(item.weight))
+    found = items_of(estimate.evidence, table)
+    items = sorted(drop_not_known(found), key=lambda item: -abs(item.weight))
     total = estimate.total(table)
     start, end = (float(way) for way in estimate.read_off(np.array([0.0, total[0]])))
     per_weight = _slope(estimate, float(total[0]), end - start)
@@ -279,6 +287,7 @@ def explain_estimate(estimate: Estimate, table: Table) -> EstimateSheet:
         pushes=tuple(Push(str(i), i.weight, i.weight * per_weight) for i in items),
         estimate=end,
         interval=(low, high),
+        not_known=names_not_known(found),
     )
 
 

@@ -202,7 +202,7 @@ def _case(title: str, sheet: EstimateSheet, error: float) -> dict[str, Any]:
         _side(sheet, "Raises the estimate", 1, digits),
         _side(sheet, "Lowers the estimate", -1, digits),
     ]
-    return {"title": title, "sides": sides, "foot": foot, "notes": [sheet.note]}
+    return {"title": title, "sides": sides, "foot": foot, "notes": [*sheet.notes]}
 
 
 def _side(sheet: EstimateSheet, title: str, sign: int, digits: int) -> dict[str, Any]:

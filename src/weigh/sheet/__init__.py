@@ -42,7 +42,15 @@ from weigh.sheet.rows import (
     reason_columns,
     reasons,
 )
-from weigh.sheet.show import notes_of, probability, sides_of, summary_lines, tell_not_known
+from weigh.sheet.show import (
+    drop_not_known,
+    names_not_known,
+    notes_of,
+    probability,
+    sides_of,
+    summary_lines,
+    tell_not_known,
+)
 
 __all__ = [
     "COVERAGE",
@@ -61,12 +69,14 @@ __all__ = [
     "contribute",
     "conversion_table",
     "difference",
+    "drop_not_known",
     "explain",
     "explain_number",
     "find_class",
     "find_positions",
     "find_reasons",
     "items_of",
+    "names_not_known",
     "notes_of",
     "probability",
     "reason_columns",

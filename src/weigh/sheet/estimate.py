@@ -15,6 +15,7 @@ from weigh.frames import Table
 from weigh.layout import Bar, Grid, Shown, View, percent
 from weigh.sheet.balance import COVERAGE
 from weigh.sheet.explain import items_of
+from weigh.sheet.show import drop_not_known, list_not_known, names_not_known
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,8 @@ class EstimateSheet(Shown):
     changes add up to the estimate, and a change is the weight itself. With "log" they multiply: a
     change is the factor exp(weight). With "curve" the difference between start and estimate is
     divided among the features in proportion to their weights. Pushes are sorted by absolute weight,
-    largest first. The interval is a prediction interval for a new row. `offsets` holds the row's
+    largest first; answers that are not known push nothing and are listed by name in `not_known`.
+    The interval is a prediction interval for a new row. `offsets` holds the row's
     exposure and offset: estimate and interval include them, and `rate` is the estimate without
     them. A row without exposure is estimated for one unit of exposure.
     """
@@ -49,10 +51,14 @@ class EstimateSheet(Shown):
     condition: str = ""  # such as " per unit of years"
     offsets: tuple[Push, ...] = ()
     rate: float | None = None
+    not_known: tuple[str, ...] = ()  # features without a known answer
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""
-        found = asdict(self) | {"interval": list(self.interval)}
+        found = asdict(self) | {
+            "interval": list(self.interval),
+            "not_known": list(self.not_known),
+        }
         return found if self.offsets else {k: v for k, v in found.items() if k not in _OF_OFFSETS}
 
     def to_text(self, width: int = 100) -> str:
@@ -66,7 +72,14 @@ class EstimateSheet(Shown):
         bars: list[str | Bar] = ["", *(Bar(weight / most) for weight in weights)]
         rows = zip_longest(self._rows(), bars, fillvalue="")
         grid = Grid((*self._head, "down | up"), tuple((*row, bar) for row, bar in rows))
-        return View("How the estimate came about", (grid,), notes=(self.note,))
+        if not weights:
+            grid = Grid(self._head, tuple(self._rows()))
+        return View("How the estimate came about", (grid,), notes=self.notes)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The sentences below the sheet: the answers that are not known, and how to read it."""
+        return tuple(filter(None, (list_not_known(self.not_known, "change"), self.note)))
 
     @property
     def note(self) -> str:
@@ -161,7 +174,8 @@ def explain_number(
         Push(text, added, float(evidence.means(np.array(added))))
         for text, added in (apart or {}).items()
     )
-    items = sorted(items_of(evidence, table), key=lambda item: -abs(item.weight))
+    found = items_of(evidence, table)
+    items = sorted(drop_not_known(found), key=lambda item: -abs(item.weight))
     sums = np.array([evidence.prior_row[0], evidence.total(table)[0, 0]])
     start, rate = evidence.means(sums)
     estimate = evidence.means(sums[1] + sum(push.weight for push in beside))
@@ -172,6 +186,7 @@ def explain_number(
             Push(str(item), item.weight, float(change))
             for item, change in zip(items, changes, strict=True)
         ),
+        not_known=names_not_known(found),
         estimate=float(estimate),
         interval=interval,
         link="log" if evidence.link == "log" else "identity",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from math import floor, log10
 from typing import TYPE_CHECKING
@@ -140,22 +141,31 @@ CHECK = "Check the value and its unit."
 
 def tell_not_known(sheet: BalanceSheet) -> str:
     """A sentence that lists the answers that are not known; empty if all are known."""
-    blank = [item.shown for item in sheet.weightless if item.level == BLANK]
-    n = len(blank) if len(blank) == LISTED + 1 else LISTED  # "and 1 more" is no shorter
-    return f"Not known (no {_unit(sheet.units)}): {list_few(blank, most=n)}." if blank else ""
+    return list_not_known(names_not_known(sheet.weightless), _unit(sheet.units))
 
 
-def _others(sheet: BalanceSheet) -> list[Item]:
-    """Items of weight 0 that are known, and are no pair of an answer that is not known."""
-    blank = {item.feature for item in sheet.weightless if item.level == BLANK}
+def list_not_known(names: Sequence[str], unit: str) -> str:
+    """A sentence that lists the names of answers that are not known; empty if there are none."""
+    n = len(names) if len(names) == LISTED + 1 else LISTED  # "and 1 more" is no shorter
+    return f"Not known (no {unit}): {list_few(names, most=n)}." if names else ""
+
+
+def names_not_known(items: Iterable[Item]) -> tuple[str, ...]:
+    """The features without a known answer."""
+    return tuple(item.shown for item in items if item.level == BLANK)
+
+
+def drop_not_known(items: Iterable[Item]) -> list[Item]:
+    """The items less the answers that are not known, and less the pairs of these."""
+    items = list(items)
+    blank = {item.feature for item in items if item.level == BLANK}
 
     def follows(item: Item) -> bool:
         names, levels = item.feature.split(" & "), item.level.split(" & ")
         gone = {n for n, level in zip(names, levels, strict=False) if level == BLANK}
         return len(names) == len(levels) == 2 and bool(gone) and gone <= blank
 
-    found = [item for item in sheet.weightless if item.level != BLANK]
-    return [item for item in found if not follows(item)]
+    return [item for item in items if item.weight or not (item.level == BLANK or follows(item))]
 
 
 def _unit(units: Units) -> str:
@@ -165,7 +175,7 @@ def _unit(units: Units) -> str:
 def notes_of(sheet: BalanceSheet) -> list[str]:
     """Notes below the sheet, one sentence each."""
     notes, what = [*filter(None, [tell_not_known(sheet)])], _unit(sheet.units)
-    rest = [str(item) for item in _others(sheet)]
+    rest = [str(item) for item in drop_not_known(sheet.weightless)]
     if rest:
         notes.append(f"No {what}: {'; '.join(rest)}.")
     if sheet.far:
