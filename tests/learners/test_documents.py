@@ -48,6 +48,21 @@ def test_names_of_tokens_are_in_sheets_and_files_and_a_matrix_needs_none(
     assert str(again.balance_sheet(counts[0])) == str(sheet)
 
 
+@pytest.mark.parametrize("learner", [EvidenceNB, PerplexedNB])
+def test_an_absent_token_of_a_dict_and_a_blanked_cell_count_as_zero(learner, documents):
+    counts, names = documents
+    model = learner(event_model="counts").fit(counts, KINDS, feature_names=names)
+    table = pd.DataFrame(counts.toarray(), columns=names)
+    some = [{name: n for name, n in row.items() if n} for row in table.to_dict("records")]
+    expected = model.predict_proba(counts)
+    np.testing.assert_array_equal(model.predict_proba(some), expected)
+    blanked = weigh.blank(table, table.to_numpy() == 0)
+    np.testing.assert_array_equal(model.predict_proba(blanked), expected)
+    assert str(model.balance_sheet(some[0])) == str(model.balance_sheet(counts[0]))
+    with pytest.raises(ValueError, match=r"holds nan; a token that does not occur has 0"):
+        model.predict_proba(table.astype(float).where(table > 0))
+
+
 def test_batches_keep_the_names_of_the_first(documents):
     counts, names = documents
     model = EvidenceNB(event_model="counts")

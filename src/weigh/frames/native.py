@@ -142,9 +142,11 @@ def _find_counts(table: Table, j: int) -> tuple[Integers, Any]:
     plain = table.hidden is None and getattr(kind, "fill_value", None) == 0
     if plain and kind.subtype.kind in "iuf":  # type: ignore[union-attr]  # of a pandas sparse column
         return held.sp_index.to_int_index().indices, held.sp_values  # type: ignore[union-attr]
-    values: Any = table.column(table.names[j], False).values
-    rows = np.flatnonzero(values)
-    return rows, values[rows]
+    column: Any = table.column(table.names[j], False)
+    rows = np.flatnonzero(column.values)
+    if column.unknown is not None:  # what is not known adds nothing, like a token that is absent
+        rows = rows[~column.unknown[rows]]
+    return rows, column.values[rows]
 
 
 def _refuse(counts: Any, table: Table) -> None:
@@ -155,7 +157,8 @@ def _refuse(counts: Any, table: Table) -> None:
     row, column = matrix.coords[0][place], matrix.coords[1][place]
     raise ValueError(
         "Negative values in data passed to X, or NaN or infinity: counts are zero or more, but row "
-        f"{row} of column {table.names[column]!r} holds {matrix.data[place]}"
+        f"{row} of column {table.names[column]!r} holds {matrix.data[place]}; a token that does "
+        "not occur has 0"
     )
 
 
