@@ -18,7 +18,7 @@ from rich.cells import cell_len
 from scipy import sparse
 from scipy.special import ndtri, polygamma
 
-from weigh import BalanceSheet, BoostedNB, EducatedNB, EvidenceNB, conversion_table
+from weigh import AdjustedNB, BalanceSheet, BoostedNB, EducatedNB, EvidenceNB, conversion_table
 from weigh.datasets import titanic
 from weigh.evidence import hundredths
 from weigh.sheet import sides_of, summary_lines
@@ -310,6 +310,14 @@ def test_more_rows_make_a_narrower_interval():
         low, high = EvidenceNB().fit(rows * times, y * times).balance_sheet(["a"]).interval
         widths.append(high - low)
     assert widths == sorted(widths, reverse=True)
+
+
+def test_a_model_of_three_classes_does_not_blame_the_number_of_its_weights():
+    model = AdjustedNB(random_state=0).fit(titanic(), "Class")
+    assert model.evidence_["Sex"].errors is not None
+    told = model.balance_sheet({"Sex": "Male"}).no_interval
+    assert "more than two classes" in told
+    assert "too many" not in told
 
 
 def test_no_interval_is_shown_where_a_cell_is_empty_and_nothing_smooths_it():

@@ -37,6 +37,9 @@ UNSEEN = "not seen in training"
 
 
 NO_ERRORS = "this learner's weights have no standard errors"
+ONE_BY_ONE = (
+    "with more than two classes each weight has an error, but their covariance is not known"
+)
 EDITED = "the tables were edited, so the errors of the fit no longer apply"
 
 PRIOR = "that the weights follow their prior"
@@ -154,7 +157,7 @@ def _why_none(evidence: Evidence, parts: list[Floats | None], no_errors: str) ->
         return "a value was not seen in training, and could weigh anything"
     if any(table.known_errors is not None for table in evidence):
         many = "the model has too many weights to keep their covariance"
-        return EDITED if evidence.edits else many
+        return EDITED if evidence.edits else ONE_BY_ONE if len(evidence.classes) > 2 else many
     if any(part is None for part in parts) or evidence.prior_variances is None:
         return EDITED if evidence.edits and no_errors != NO_ERRORS else no_errors
     return "a level has no rows of a class, so its error is not known; fit with smoothing above 0"
