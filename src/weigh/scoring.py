@@ -28,6 +28,7 @@ from weigh.frames import (
     did_you_mean,
     find_far,
     is_dataframe,
+    is_sparse,
     list_names,
     read,
     to_arrow,
@@ -229,6 +230,8 @@ def score_table(
         if given:
             check_numbers(model.evidence_, given)
         return far.score(model, X, keep, reasons, given)
+    if is_sparse(X):
+        raise ValueError("a sparse matrix has no columns beside which to write: use predict_proba")
     frame = wrap(X)
     table = read(X if frame is None else frame.to_native())
     given = with_times(model, _find_given(model, table.names, exposure), times)

@@ -63,6 +63,18 @@ def test_an_absent_token_of_a_dict_and_a_blanked_cell_count_as_zero(learner, doc
         model.predict_proba(table.astype(float).where(table > 0))
 
 
+def test_a_model_of_documents_is_evaluated_and_reported_on_a_sparse_matrix(documents, tmp_path):
+    counts, names = documents
+    model = EvidenceNB(event_model="counts").fit(counts, KINDS, feature_names=names)
+    dense = pd.DataFrame(counts.toarray(), columns=names)
+    sparse_loss = weigh.evaluate(model, counts, KINDS).validation.loss.value
+    assert sparse_loss == weigh.evaluate(model, dense, KINDS).validation.loss.value
+    weigh.report(model, counts, KINDS, path=tmp_path / "report.html")
+    assert (tmp_path / "report.html").stat().st_size > 0
+    with pytest.raises(ValueError, match="use predict_proba"):
+        weigh.score_table(model, counts)
+
+
 def test_batches_keep_the_names_of_the_first(documents):
     counts, names = documents
     model = EvidenceNB(event_model="counts")
