@@ -381,8 +381,9 @@ def read_rate(rate: Any, classes: np.ndarray[Any, Any], parameter: str) -> Float
     if row.ndim == 0:
         row = np.array([1 - row, row])
     if row.shape != classes.shape or not (row > 0).all() or not np.isclose(row.sum(), 1.0):
+        one = f"a number between 0 and 1, the probability of {classes.tolist()[-1]!r}, or "
         raise ValueError(
-            f"{parameter} must give {len(classes)} classes positive probabilities that sum to 1, "
-            f"got {rate!r}"
+            f"{parameter} must be {one if len(classes) == 2 else ''}positive probabilities of the "
+            f"{len(classes)} classes that sum to 1, got {rate!r}"
         )
     return row

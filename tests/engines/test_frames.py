@@ -1204,3 +1204,11 @@ def test_other_keys_are_left_aside_and_answers_may_be_left_out():
     model = weigh.EvidenceNB(bins={"age": [30]}).fit(table, [int(i % 60 > 30) for i in range(120)])
     plain = model.predict_proba([{"age": 30}, {}])
     assert model.predict_proba([{"age": 30, "town": "a", "y": 1}, {}]).tolist() == plain.tolist()
+
+
+def test_a_dict_of_columns_is_told_from_one_row():
+    with pytest.raises(ValueError, match="dict of columns; pass a dataframe"):
+        read({"a": [1, 2], "b": np.ones(2)})
+    for row in ({"a": 1, "b": [1, 2]}, {}):
+        with pytest.raises(ValueError, match=r"pass a list of rows: \[row\]"):
+            read(row)

@@ -1064,3 +1064,8 @@ def test_the_loss_in_nats_is_scikit_learns_log_loss(n_classes):
     found = Evaluation.from_predictions(y, p)
     assert found.validation.loss_nats.value == pytest.approx(sk.log_loss(y, p))
     assert found.to_dict()["validation"]["loss_nats"]["value"] == pytest.approx(sk.log_loss(y, p))
+
+
+def test_a_table_in_place_of_the_model_is_named():
+    with pytest.raises(TypeError, match="model must be a fitted model, got Table"):
+        weigh.evaluate(pa.table({"a": [1]}), EvidenceNB(), "a")

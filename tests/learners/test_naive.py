@@ -367,7 +367,10 @@ def test_a_tiny_prior_is_kept_as_given():
         ({"categorical_features": "some"}, "categorical_features must be"),
         ({"categorical_features": ["shape"]}, "categorical_features names 'shape'"),
         ({"categorical_features": ["size"]}, "column 'colour' is numeric"),
-        ({"class_prior": [0.5, 0.6]}, "class_prior must give 2 classes"),
+        (
+            {"class_prior": [0.5, 0.6]},
+            "2 classes that sum to 1",
+        ),
         ({"class_prior": {0: 1.0}}, "class_prior must name each of"),
         ({"event_model": "bernoulli"}, "event_model must be"),
     ],

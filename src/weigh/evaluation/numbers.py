@@ -292,6 +292,8 @@ def estimates_numbers(model: Any) -> bool:
     """Whether a model is a regressor."""
     from sklearn.base import is_regressor
 
+    if not hasattr(model, "predict") and not hasattr(model, "predict_proba"):
+        raise TypeError(f"model must be a fitted model, got {type(model).__name__}")
     return not hasattr(model, "predict_proba") and is_regressor(model)
 
 

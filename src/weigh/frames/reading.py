@@ -173,6 +173,8 @@ def _read_array(X: Any) -> Table:
             "structured NumPy arrays are not read; pass a dataframe, such as pandas.DataFrame(X)"
         )
     if isinstance(X, Mapping) and array.ndim == 0:
+        if X and all(isinstance(value, list | tuple | np.ndarray) for value in X.values()):
+            raise ValueError("X is a dict of columns; pass a dataframe, such as pyarrow.table(X)")
         raise ValueError("X is one row as a dict; pass a list of rows: [row]")
     if array.ndim != 2:
         raise ValueError(
