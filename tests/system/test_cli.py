@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import re
+import shlex
 import subprocess
 import sys
 from dataclasses import replace
@@ -214,6 +215,20 @@ def test_fit_says_where_the_model_is_on_stderr_and_nothing_on_stdout(people, tmp
     assert result.stdout == ""
     assert "2,201 rows" in result.stderr
     assert f"hint: weigh show {tmp_path / 'm.json'}" in result.stderr
+
+
+def test_the_commands_of_hints_take_names_with_spaces_as_they_are(people, tmp_path):
+    card, model, sql = (tmp_path / name for name in ("my card.json", "my model.json", "a b.sql"))
+    of = (people, "--target", "Survived")
+    said = run("fit", *of, "--learner", "evidence", "-o", model).stderr
+    said += run("scorecard", *of, "--adverse", "No", "-o", card).stderr
+    said += run("export", model, "--to", "sql", "-o", sql).stderr
+    said += run("recalibrate", model, *of, "-o", tmp_path / "a c.json").stderr
+    hints = [shlex.split(line)[2:] for line in said.splitlines() if line.startswith("hint: weigh ")]
+    assert ["show", str(model)] in hints
+    assert ["show", str(card)] in hints
+    assert ["check", str(sql), str(model)] in hints
+    assert ["drift", str(tmp_path / "a c.json"), "NEXT.csv", "--target", "Survived"] in hints
 
 
 def formats(table, folder):

@@ -203,7 +203,7 @@ def recalibrate(
     mended.fit(table, target, sample_weight=sample_weight)
     save(mended, output)
     say(f"{type(fitted).__name__} recalibrated on {count_of(count_rows(table), 'row')}: {output}")
-    hint(f"weigh drift {output} NEXT.csv --target {target}")
+    hint(f"weigh drift {quote(output)} NEXT.csv --target {quote(target)}")
 
 
 @main.command()

@@ -60,8 +60,8 @@ def demo(save: str | None) -> None:
         say(f"\nWrote the table of 2201 people: {save}")
     table, target = (save, "Survived") if save else ("DATA.csv", "COLUMN")
     say("\nNow with a table of your own (CSV, TSV or Parquet):")
-    hint(f"weigh fit {table} --target {target} --holdout 0.3 -o model.json")
-    hint(f"weigh explain model.json {table} --row 0")
+    hint(f"weigh fit {quote(table)} --target {target} --holdout 0.3 -o model.json")
+    hint(f"weigh explain model.json {quote(table)} --row 0")
 
 
 @main.command()
@@ -243,7 +243,7 @@ def _say_fitted(model: Any, table: Any, output: str) -> None:
     say(f"{name} from {' and '.join(shape)}: {output}")
     own = model._learnt
     say_class(own if hasattr(own, "read_off") else getattr(model, "evidence_", own))
-    hint(f"weigh show {output}")
+    hint(f"weigh show {quote(output)}")
 
 
 @main.command()

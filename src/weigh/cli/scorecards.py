@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from shlex import quote
 from typing import Any
 
 import click
@@ -232,7 +233,7 @@ def scorecard(
     of = f"{count_of(len(card.points), 'feature')} and {count_of(n_levels, 'level')}"
     say(f"Scorecard of {of}: {output}")
     say(f"High scores favour {label_text(card.pos_label)}; low scores {label_text(card.adverse)}.")
-    hint(f"weigh show {output}")
+    hint(f"weigh show {quote(output)}")
 
 
 TABLE_ONLY = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from shlex import quote
 from typing import Any
 
 import click
@@ -207,7 +208,7 @@ def export(model: str, to: str, output: str, **options: Any) -> None:
         weigh.export(fitted, to, path=output, **options)
         say(f"{type(fitted).__name__} exported to {to}: {output}")
         if hasattr(fitted, "classes_"):
-            hint(f"weigh check {output} {model}")
+            hint(f"weigh check {quote(output)} {quote(model)}")
         return
     written = weigh.export(fitted, to, **options)
     if isinstance(written, bytes):
