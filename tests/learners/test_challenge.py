@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
@@ -250,6 +251,19 @@ def make_card():
     X = [{"a": a, "b": b} for a, b in rng.choice([*"xyz"], (300, 2))]
     y = np.where(rng.random(300) < [0.2 + 0.5 * (row["a"] == "x") for row in X], "good", "bad")
     return weigh.Scorecard(weigh.EvidenceNB().fit(X, y), pos_label="good"), X, y
+
+
+def test_training_rows_are_those_of_the_old_or_the_new_model():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"x": rng.normal(size=400)})
+    y = np.where(rng.random(400) < 0.5, "good", "bad")
+    seen, other = (weigh.Scorecard(weigh.EvidenceNB().fit(X[k::2], y[k::2])) for k in (0, 1))
+    told = "About 100% of the rows were training rows of the {} model (Scorecard): "
+    for pair, sides in (((seen, seen), ["old", "new"]), ((other, seen), ["new"])):
+        warnings = weigh.challenge(*pair, X[::2], y[::2]).warnings
+        assert len(warnings) == len(sides)
+        for text, side in zip(warnings, sides, strict=True):
+            assert text.startswith(told.format(side))
 
 
 @pytest.mark.parametrize("pos_label", ["bad", "good"])

@@ -195,9 +195,9 @@ class Paired(Shown, ABC):
     def warnings(self) -> tuple[str, ...]:
         """Warnings about rows that were training rows of a model, in sentences."""
         return tuple(
-            f"About {percent(round(share, 2))} of the rows were training rows of {name}: its "
-            "numbers are too good. Use hold-out rows."
-            for name, share in self.met
+            f"About {percent(round(share, 2))} of the rows were training rows of the {side} model "
+            f"({name}): its numbers are too good. Use hold-out rows."
+            for side, (name, share) in zip(("old", "new"), self.met, strict=True)
             if share
         )
 
