@@ -165,6 +165,8 @@ def test_the_command_prints_what_python_finds_and_writes_a_page(tmp_path):
     assert told["swaps"] == found.to_dict()["swaps"]
     assert found.verdict in " ".join(run(*words).stdout.split())
     html = page.read_text()
+    assert "Challenge: new.json against old.json" in html
+    assert told["old"]["name"] == "EvidenceNB"
     assert html.startswith("<!doctype html>")
     assert "<script" not in html
     assert "'clas'" in fails("challenge", *paths, rest, "--target", "clas")

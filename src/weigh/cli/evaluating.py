@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from contextlib import nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -199,9 +200,16 @@ def challenge(
     asked["cut_off"] = read_cut_off(models[0], asked["cut_off"], asked["pos_label"])
     asked |= read_exposure(models[0], exposure)
     found = challenge_each(models, tables, target, **asked)
+    shown = found.named(*_name_files(old, new))
     if output is not None:
-        write_text(found.to_html(), output)
-    print_found(found, as_json)
+        write_text(shown.to_html(), output)
+    print_found(found if as_json else shown, as_json)
+
+
+def _name_files(*paths: str) -> tuple[str, ...]:
+    """The names of files without their folders, if they differ."""
+    names = tuple(map(os.path.basename, paths))
+    return names if len({*names}) == len(names) else paths
 
 
 def _evaluate_times(

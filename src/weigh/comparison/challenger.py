@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 
@@ -60,6 +60,10 @@ class NumberChallenge(Paired):
     def met(self) -> Sequence[tuple[str, float | None]]:
         """The names of the models, and the share of rows that each was fitted on."""
         return [*zip((self.old.model, self.new.model), self.training_rows, strict=True)]
+
+    def named(self, old: str, new: str) -> Self:
+        """The same numbers with other names of the models, such as those of their files."""
+        return replace(self, old=replace(self.old, model=old), new=replace(self.new, model=new))
 
     @property
     def findings(self) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -169,6 +169,10 @@ class Paired(Shown, ABC):
     @abstractmethod
     def view(self) -> View:
         """The tables and sentences that are shown."""
+
+    @abstractmethod
+    def named(self, old: str, new: str) -> Self:
+        """The same numbers with other names of the models, such as those of their files."""
 
     def _lay_out(self, about: str, rows: Sequence[tuple[str, ...]], *more: Grid) -> View:
         """A page whose first table has a column for each model, and one for their difference."""

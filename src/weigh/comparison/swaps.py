@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 
@@ -117,6 +117,10 @@ class Challenge(Paired):
     def met(self) -> Sequence[tuple[str, float | None]]:
         """The names of the models, and the share of rows that each was fitted on."""
         return [(side.name, side.training_rows) for side in (self.old, self.new)]
+
+    def named(self, old: str, new: str) -> Self:
+        """The same numbers with other names of the models, such as those of their files."""
+        return replace(self, old=replace(self.old, name=old), new=replace(self.new, name=new))
 
     @property
     def findings(self) -> tuple[str, ...]:
