@@ -218,3 +218,15 @@ def test_columns_left_out_for_one_reason_share_a_line(tmp_path):
     rows.to_csv(tmp_path / "rows.csv", index=False)
     told = CliRunner().invoke(main, ["screen", str(tmp_path / "rows.csv"), "--target", "y"]).output
     assert "Left out, no cut point found: a, b\n" in told
+
+
+def test_a_mark_among_numbers_is_noted_with_the_option_that_reads_it(tmp_path):
+    rng = np.random.default_rng(2)
+    rows = pd.DataFrame({"y": rng.choice(["bad", "good"], 100), "age": range(100)}, dtype=object)
+    rows.loc[3, "age"] = "n/a"
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    asked = ["screen", str(tmp_path / "rows.csv"), "--target", "y"]
+    said = CliRunner().invoke(main, asked).stderr
+    assert "hint: --na n/a reads it as missing" in said
+    assert "list it in --categorical" in said
+    assert "--na n/a" not in CliRunner().invoke(main, [*asked, "--categorical", "age"]).stderr

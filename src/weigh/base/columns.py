@@ -178,10 +178,12 @@ def _warn_text(part: Feature) -> None:
     n = len(part.values) - len(others)
     if others and n >= MANY_NUMBERS and n > MOST_NUMBERS * len(part.values):
         warn_caller(
-            f"column {part.name!r} is text, but {n:,} of its {len(part.values):,} levels are "
-            f"numbers (not {others[0]!r}), and each is a category of its own; convert it to "
-            "numbers, with null for what is missing, or list it in categorical_features",
-            UserWarning,
+            ParameterWarning(
+                f"column {part.name!r} is text, but {n:,} of its {len(part.values):,} levels are "
+                f"numbers (not {others[0]!r}), and each is a category of its own; convert it to "
+                "numbers, with null for what is missing, or list it in ",
+                Parameter("categorical_features"),
+            ),
         )
 
 

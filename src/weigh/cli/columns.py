@@ -234,6 +234,14 @@ def advise_ids(table: Any, excluded: set[str | None]) -> None:
             hint(f"leave an id out with --drop {quote(name)}")
 
 
+def advise_marks(table: Any, excluded: set[str | None]) -> None:
+    """Print which columns, except `excluded`, are text because of a few marks among numbers."""
+    names = [] if hasattr(table, "batches") else table.column_names
+    for name in [name for name in names if name not in excluded]:
+        if "string" in str(table[name].type):
+            _advise_mark(name, table[name].drop_null().unique().to_pylist())
+
+
 def _advise_number(name: str, column: Any) -> None:
     if looks_like_id(name, column):
         say(f"note: column {name!r} has another whole number in nearly every row")
@@ -307,12 +315,9 @@ def _advise_classes(classes: Any) -> None:
 
 def _advise_text(name: str, levels: Sequence[Any], rows: int, warned: bool) -> None:
     """Print notes on a column of categories; `warned`: the fit itself warns of ids."""
-    odd = [level for level in levels if not _is_number(level)]
-    marks = not any(letter.isdigit() for level in odd for letter in str(level))  # not "10 or more"
-    if marks and len(levels) > 10 and 0 < len(odd) < 0.2 * len(levels):
-        say(f"note: column {name!r} is text, because of {odd[0]!r} among numbers")
-        hint(f"--na {quote(str(odd[0]))} reads it as missing")
-    elif len(levels) > 10 and are_dates(levels):
+    if _advise_mark(name, levels):
+        return
+    if len(levels) > 10 and are_dates(levels):
         say(f"note: column {name!r} holds dates, each of them a level of its own")
         hint(f"derive columns of numbers from {name!r}: year, month, weekday, age in days")
     elif len(levels) > FEW and len(levels) > rows / 2:
@@ -322,6 +327,17 @@ def _advise_text(name: str, levels: Sequence[Any], rows: int, warned: bool) -> N
             f"leave an id out with --drop {quote(name)}; --max-levels 50 joins the rare levels of "
             "a name or a code"
         )
+
+
+def _advise_mark(name: str, levels: Sequence[Any]) -> bool:
+    """Print a note if a column is text because of a few marks, such as n/a, among numbers."""
+    odd = [level for level in levels if not _is_number(level)]
+    marks = not any(letter.isdigit() for level in odd for letter in str(level))  # not "10 or more"
+    found = marks and len(levels) > 10 and 0 < len(odd) < 0.2 * len(levels)
+    if found:
+        say(f"note: column {name!r} is text, because of {odd[0]!r} among numbers")
+        hint(f"--na {quote(str(odd[0]))} reads it as missing")
+    return found
 
 
 def _advise_alike(what: str, levels: Sequence[Any], where: str) -> None:

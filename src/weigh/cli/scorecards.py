@@ -14,6 +14,7 @@ from weigh.cli.columns import (
     advise_alike,
     advise_ids,
     advise_leaks,
+    advise_marks,
     advise_other,
     classing_options,
     name_once,
@@ -112,6 +113,7 @@ def screen(
     chosen = found.select(**more)
     advise_leaks(table, target, {time, *found.unread})
     advise_ids(table, {target, time, *found.unread})
+    advise_marks(table, {target, time, *categorical, *found.unread})
     if output is not None:
         write_file(found.to_frame(), output)
         say(f"Table: {output}")
