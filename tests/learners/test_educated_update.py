@@ -200,6 +200,12 @@ def test_scales_of_nearly_separable_classes_stay_though_leave_one_out_left_them(
     assert np.abs(far).mean() < 0.05 * np.abs(model.decision_function(rest)).mean()
 
 
+def test_models_merge_if_their_parameters_are_equal_numbers_of_other_types(old):
+    both = old.merge(fit(NEW, smoothing=1))  # and 1.0 by default
+    same = old.merge(fit(NEW))
+    np.testing.assert_array_equal(both.decision_function(REST), same.decision_function(REST))
+
+
 def test_merged_sites_are_near_the_joint_fit():
     north = fit(OLD, bins="fine")
     south = fit(NEW, bins=weigh.cut_points(north))
