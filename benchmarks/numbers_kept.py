@@ -12,7 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
-from sklearn.model_selection import KFold
+from sklearn.model_selection import GroupKFold, KFold
 
 from benchmarks.numbers_sets import Problem
 
@@ -22,6 +22,9 @@ FOLDS = 5
 
 def splits(problem: Problem) -> list[tuple[np.ndarray, np.ndarray]]:
     """Training and hold-out rows of each fold, the same for all learners."""
+    if problem.groups is not None:
+        folds = GroupKFold(FOLDS, shuffle=True, random_state=0)
+        return [*folds.split(problem.X, groups=problem.groups)]
     return [*KFold(FOLDS, shuffle=True, random_state=0).split(problem.X)]
 
 

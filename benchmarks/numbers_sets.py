@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,11 +16,15 @@ import weigh
 
 @dataclass(frozen=True)
 class Problem:
-    """A table, its numeric target, and the exposure of each row of counts."""
+    """A table, its numeric target, and the exposure of each row of counts.
+
+    Rows of one group are in the same fold.
+    """
 
     X: pd.DataFrame
     y: Any
     exposure: Any = None
+    groups: Any = None
 
     @property
     def family(self) -> str:
@@ -78,6 +82,17 @@ def doctor(counted: bool) -> Problem:
     return Problem(years, visits, n) if counted else Problem(years, visits / n)
 
 
+def families() -> Problem:
+    """`doctor`, counted, in folds that divide no family.
+
+    Members of a family have the same plan, incentive payment and spending limit, to the last digit.
+    Rows that agree in all four may be one family. Two families that agree stay together, too.
+    """
+    known = doctor(counted=True)
+    shared = known.X.groupby(["lncoins", "idp", "lpi", "fmde"]).ngroup()
+    return replace(known, groups=shared.to_numpy())
+
+
 def policies() -> Problem:
     """Made up: 20,000 insurance policies with claims in part of a year."""
     random, n = np.random.default_rng(0), 20_000
@@ -106,6 +121,7 @@ SETS: dict[str, Callable[[], Problem]] = {
     "affairs": affairs,
     "doctor_visits": lambda: doctor(counted=False),
     "doctor_counts": lambda: doctor(counted=True),
+    "doctor_families": families,
     "policies": policies,
 }
-COUNTS = ("doctor_counts", "policies")
+COUNTS = ("doctor_counts", "doctor_families", "policies")

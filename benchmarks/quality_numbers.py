@@ -194,11 +194,14 @@ rival. "over EBM" is the ratio on the folds that both have, with its standard er
 doctor_visits and doctor_counts are statsmodels' `randhie`: 20,190 years of people whose features
 do not change. Rows of equal features, 2,760 of them, are one row here, so that no model can
 recognise a person whose other years it has seen. doctor_counts are the visits, with the years as
-exposure; doctor_visits are visits per year.
+exposure; doctor_visits are visits per year. Members of a family still share their plan, incentive
+payment and spending limit, to the last digit. So a model that fits exact values can recognise the
+family of a hold-out row. doctor_families are the rows of doctor_counts in folds that divide no
+family.
 
-RMSE is the root of the mean squared error over folds. The sets of counts (doctor_counts, policies)
-show the mean Poisson deviance instead; policies are made up. "in 90%" is the share of hold-out rows
-inside the 90% interval of `predict_interval`.
+RMSE is the root of the mean squared error over folds. The sets of counts (doctor_counts,
+doctor_families, policies) show the mean Poisson deviance instead; policies are made up. "in 90%" is
+the share of hold-out rows inside the 90% interval of `predict_interval`.
 
 An interval of whole counts cannot have exactly 90%. `predict_interval` gives the shortest that has
 at least 90% of the model's probability. "Expected" is the mean probability of these intervals by

@@ -1,7 +1,10 @@
-"""What intervals of whole counts can cover, which the page of measured intervals states."""
+"""The page of measured numbers: its folds, ratios, and what intervals of counts can cover."""
 
 import numpy as np
+import pandas as pd
 import pytest
+from benchmarks.numbers_kept import splits
+from benchmarks.numbers_sets import Problem
 from benchmarks.quality_numbers import Measured, error_of_ratio, least_coverage
 from scipy.stats import poisson
 
@@ -41,3 +44,12 @@ def test_the_error_of_a_ratio_is_that_of_the_mean_over_folds():
     literal = np.sqrt(sum((r - ratios.mean()) ** 2 for r in ratios) / 2 / 3)
     assert error_of_ratio(own, ebm, counts=False) == pytest.approx(literal)
     assert error_of_ratio(own, own, counts=True) == 0
+
+
+def test_no_group_is_divided_and_each_row_is_held_out_once():
+    groups = np.repeat(np.arange(40), 5)
+    problem = Problem(pd.DataFrame({"x": np.arange(200.0)}), np.zeros(200), groups=groups)
+    folds = splits(problem)
+    for train, test in folds:
+        assert not {*groups[train]} & {*groups[test]}
+    np.testing.assert_array_equal(np.sort(np.concatenate([test for _, test in folds])), range(200))
