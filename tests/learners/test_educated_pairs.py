@@ -14,7 +14,7 @@ from sklearn.metrics import log_loss
 from tests.model_files import validate
 
 import weigh
-from weigh import EducatedNB
+from weigh import EducatedNB, EducatedRegressor
 from weigh.bins import Feature
 from weigh.educated import pairs as pairs_module
 from weigh.educated.candidates import cut_columns, find_worths
@@ -432,6 +432,18 @@ def test_halves_are_not_asked_about_pairs_of_sure_evidence_or_about_few():
     assert _agree([half, half], [])
     assert not _agree([half, half], half[:170])  # thirty are left
     assert not _agree([half, half], half[:150])  # and fifty that save nothing
+
+
+@pytest.mark.parametrize("learner", [EducatedNB, EducatedRegressor])
+def test_a_pair_that_is_asked_for_is_found_whatever_the_names_where_few_rows_differ(learner):
+    """With eight different rows, one half may hold rows that hide the pair: here with c6."""
+    for k in range(5, 8):
+        rng = np.random.default_rng(k)
+        codes = rng.integers(0, 2, (4000, 3))
+        y = rng.random(4000) < np.where(codes[:, 0] == codes[:, 1], 0.2, 0.8)
+        X = pd.DataFrame(codes, columns=[f"{c}{k}" for c in "abc"]).astype(str)
+        (pair,) = learner(pairs=1).fit(X, y.astype(int)).pairs_
+        assert pair.columns == (f"a{k}", f"b{k}")
 
 
 def draw_rule(n_rows, seed):

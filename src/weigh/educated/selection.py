@@ -10,7 +10,8 @@
 
 The evidence of step 2 assumes that the variance of a row is known. Counts and amounts often vary
 more in some rows than in others, and then the largest evidence is chance. So for a numeric target,
-as many pairs that one half of the rows ranks first must also gain in the other half.
+as many pairs that one half of the rows ranks first must also gain in the other half, unless few
+rows differ.
 
 The score test misses two cases. Many weak pairs can help together although none has enough
 evidence. And where the tables alone leave rows nearly certain, all slopes are close to zero and the
@@ -33,7 +34,8 @@ other half. Where that fit has pairs, which are fewer and have passed their own 
 also exceed its sampling error.
 
 If the user asks for a number of pairs, the threshold of step 2 is not used, and the gain in the
-other half must exceed its sampling error, too.
+other half must exceed its sampling error, too. Where few rows differ, the pairs that one half ranks
+first may be chance, so if that fails, those of the pairs that pass step 2 are tried.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
-from math import log
+from math import log, prod
 
 import numpy as np
 
@@ -67,6 +69,9 @@ SURE = 1.645
 
 CLEAR = 3.0
 """Gain in standard errors, cross-validated by halves, that may be less than one nat a pair."""
+
+FEW_KINDS = 64
+"""Up to this number of different rows, halves may be too unlike to judge each other's pairs."""
 
 LEFT = 0.25
 """Least gain where rows are nearly certain, as a share of the remaining loss."""
@@ -105,7 +110,11 @@ class PairSearch:
             return fit_pairs(
                 task, [own for own in ranked if own.names in request.named], self.test.state
             )
-        return self.test.accept(ranked[: request.most], [half[: request.most] for half in halves])
+        first, *others = (own[: request.most] for own in (ranked, *halves))
+        found = self.test.accept(first, others)
+        if found or not self.test.few_kinds:
+            return found
+        return self.test.accept_sure([], self.find_sure(self.test, first), halves)
 
     def look(self) -> Selected | None:
         """Add pairs in two rounds, if they lower the loss enough; for numbers in one, or tied."""
@@ -122,19 +131,20 @@ class PairSearch:
         """One round: the fit with further pairs; None if it is not better."""
         *halves, ranked = rankings
         have = list(before.candidates) if before else []
-        test, found, sure = self.test.beside(before), None, list[Candidate]()
+        test = self.test.beside(before)
         if before and self.test.certain and len(have) + len(ranked) <= CANDIDATES:
             return None  # the first round fitted all pairs
-        if not test.certain:
-            least = log(len(self.ways.plain[0]))
-            sure = [own for own in ranked if own.nats > least][:CANDIDATES]
-            found = test.accept([*have, *sure]) if sure else None
-            if found and test.task.target.noisy and not test.holds(found, halves):
-                found = None
+        sure = self.find_sure(test, ranked)
+        found = test.accept_sure(have, sure, halves)
         if test.certain or _agree(halves, sure):
             first, *others = ([*have, *own[:CANDIDATES]] for own in (ranked, *halves))
             found = replace(test, before=found or before).accept(first, others) or found
         return found
+
+    def find_sure(self, test: PairTest, ranked: Sequence[Candidate]) -> list[Candidate]:
+        """The first pairs that have enough evidence alone; none where rows are nearly certain."""
+        least = log(len(self.ways.plain[0]))
+        return [] if test.certain else [own for own in ranked if own.nats > least][:CANDIDATES]
 
     def rank(self, before: Selected | None) -> list[list[Candidate]]:
         """Rank the pairs that a fit does not have yet: for each half, and for all rows."""
@@ -166,13 +176,19 @@ class PairTest:
         """Whether the fit of the last round predicts nearly all rows with certainty."""
         return is_certain(self.task.target, self.held_out)
 
+    @cached_property
+    def few_kinds(self) -> bool:
+        """Whether so few different rows are possible that their halves may be unlike each other."""
+        return prod(len(own.counts) for own in self.task.counts[: self.task.n_coded]) <= FEW_KINDS
+
     def accept(
         self, first: Sequence[Candidate], halves: Sequence[Sequence[Candidate]] = ()
     ) -> Selected | None:
         """Fit with some pairs; None if they do not lower the loss enough.
 
         With `halves`, the pairs chosen by each half of the rows, the gain is cross-validated. Then
-        one that is `CLEAR` may be smaller, except for numbers, which `accept_together` tries too.
+        one that is `CLEAR` may be smaller, except for numbers, which `accept_together` tries too;
+        and of a number of pairs that the user asked for, any gain beyond the sampling error counts.
         """
         task, asked = self.task, self.task.request.most is not None
         found = fit_pairs(task, first, self.state)
@@ -182,7 +198,7 @@ class PairTest:
         if not saved > SURE * error:
             return None
         kept = [*range(len(found.task.pairs))] if asked else found.find_earning(CANDIDATES)
-        enough = asked or saved > self._least(len(kept))
+        enough = (asked and halves) or saved > self._least(len(kept))
         clear = halves and not task.target.noisy and saved > CLEAR * error
         if not (enough or clear):
             return None
@@ -192,6 +208,18 @@ class PairTest:
             if saved <= least:
                 return None
         return found.keep(kept)
+
+    def accept_sure(
+        self,
+        have: Sequence[Candidate],
+        sure: Sequence[Candidate],
+        halves: Sequence[list[Candidate]],
+    ) -> Selected | None:
+        """Fit with pairs that have enough evidence alone; of numbers, halves must gain, too."""
+        found, doubtful = None, self.task.target.noisy and not self.few_kinds
+        if sure:
+            found = self.accept([*have, *sure])
+        return None if found and doubtful and not self.holds(found, halves) else found
 
     def holds(self, fit: Selected, halves: Sequence[list[Candidate]]) -> bool:
         """Whether as many pairs, chosen by one half of the rows, also gain in the other half."""
