@@ -8,9 +8,14 @@ import pytest
 from scipy.stats import t
 from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import LinearRegression
-from sklearn.metrics import mean_absolute_error, mean_poisson_deviance, r2_score
+from sklearn.metrics import (
+    mean_absolute_error,
+    mean_gamma_deviance,
+    mean_poisson_deviance,
+    r2_score,
+)
 
-from weigh import BoostedNBRegressor, EducatedRegressor, challenge, drift, evaluate, report
+from weigh import BoostedNBRegressor, EducatedRegressor, challenge, compare, drift, evaluate, report
 from weigh.evaluation.estimates import slope_of
 
 
@@ -60,6 +65,22 @@ def test_exposure_alone_explains_no_deviance(given):
     assert found.deviance_explained == pytest.approx(1 - found.deviance / least, abs=1e-12)
     assert found.deviance_explained < 0.01 < found.r2  # which exposure does explain
     assert f"{found.deviance_explained:.1%} less than without features" in str(found)
+
+
+@pytest.mark.parametrize("family", ["poisson", "gamma"])
+def test_a_model_without_features_has_the_rate_of_least_deviance(family):
+    rng = np.random.default_rng(2)
+    years = rng.choice([0.1, 1.0, 9.0], 300)
+    y = rng.poisson(3 * years) if family == "poisson" else rng.gamma(1 / years) + 0.01 * years
+    X = pd.DataFrame({"x": rng.choice([*"ab"], 300)})
+    model = EducatedRegressor(family=family).fit(X, y, exposure=years)
+    found = evaluate(model, X, y, exposure=years)
+    measure = mean_poisson_deviance if family == "poisson" else mean_gamma_deviance
+    rates = np.exp(np.linspace(-5, 5, 5001)) * y.sum() / years.sum()
+    least = min(measure(y, rate * years) for rate in rates)
+    assert found.deviance_explained == pytest.approx(1 - found.deviance / least, abs=1e-5)
+    compared = compare(X, y, learners=[model], exposure=years, cv=2)
+    assert compared.base_loss == pytest.approx(least, rel=1e-5)
 
 
 def test_coverage_is_the_share_of_rows_in_the_intervals():

@@ -15,7 +15,7 @@ import numpy as np
 
 from weigh.comparison.differences import BITS, Difference, PairRanking, RowScores, paired
 from weigh.errors import Parameter, ParameterError
-from weigh.evaluation.estimates import deviances, name_loss, power_of, slope_of
+from weigh.evaluation.estimates import deviances, name_loss, power_of, rate_alone, slope_of
 from weigh.evaluation.measures import (
     ManyMeasures,
     Measures,
@@ -317,9 +317,9 @@ class NumberTask(HeldOut):
 
     @property
     def base_loss(self) -> float:
-        """Mean loss of predicting the mean, or the mean per unit of exposure, for every row."""
+        """Mean loss of predicting the mean, or one rate times the exposure, for every row."""
         unit = np.ones(self.n_rows) if self.exposure is None else self.exposure
-        means = unit * float(self.row_weight @ self.numbers / (self.row_weight @ unit))
+        means = unit * rate_alone(self.power, self.numbers, unit, self.row_weight)
         losses = deviances(self.power, self.numbers, means)
         return float(self.row_weight @ losses / self.row_weight.sum())
 

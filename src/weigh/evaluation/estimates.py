@@ -65,9 +65,10 @@ class Estimated:
         means = model.predict(_features(model, X, (y, sample_weight), beside), **own)
         means = np.asarray(means, dtype=np.float64)[sample.kept]
         unit, weight = unit_of(model, table, own)[sample.kept], sample.weights
-        alone = unit * float(weight @ numbers / (weight @ unit))
+        power = power_of(model)
+        alone = unit * rate_alone(power, numbers, unit, weight)
         rows = numbers, means, sample.weights, sample.kept, alone
-        found = cls(sample.target, *rows, power_of(model), own)
+        found = cls(sample.target, *rows, power, own)
         known = own.get("exposure")
         if known is None or is_number(known):
             return found
@@ -107,6 +108,17 @@ def shared_power(powers: Sequence[float], means: Sequence[Floats]) -> float:
     if len({*powers}) > 1 or any((own <= 0).any() for own in means):
         return 0.0
     return powers[0]
+
+
+def rate_alone(power: float, numbers: Floats, unit: Floats, weight: Floats) -> float:
+    """The rate r whose estimates r u have the least deviance: that of a model without features.
+
+    r = sum of w y u^(1-p) / sum of w u^(2-p)
+
+    With p = 1, and with equal units, it is the mean per unit; also for squared errors (power 0).
+    """
+    p = power or 1.0
+    return float(weight @ (numbers * unit ** (1 - p)) / (weight @ unit ** (2 - p)))
 
 
 def deviances(power: float, numbers: Floats, means: Floats) -> Floats:
