@@ -588,7 +588,7 @@ def test_a_pair_whose_name_is_a_columns_is_not_made():
 def test_a_pair_is_one_item_on_the_sheet_and_says_what_no_column_does_alone():
     X, y = draw_xor(7)
     model = EducatedNB(pairs=1, random_state=0).fit(X, y)
-    row = {"a": 1.5, "b": 1.5, "n0": 0.0, "n1": 0.0, "n2": 0.0}
+    row = {"a": 3.0, "b": 3.0, "n0": 0.0, "n1": 0.0, "n2": 0.0}
     sheet = model.balance_sheet(row)
     item = sheet.items[-1]
     assert item.feature == "a & b"

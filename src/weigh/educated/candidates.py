@@ -171,6 +171,9 @@ for tic_tac_toe."""
 NATS = 1.0
 """Least gain over all rows for each pair, in nats."""
 
+SURE = 1.645
+"""Least gain in standard errors: noise reaches it once in twenty times."""
+
 SHARE = 0.99
 """Share of the variance of all pairs that the largest pairs must hold to be kept."""
 

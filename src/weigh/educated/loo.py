@@ -210,7 +210,7 @@ def leave_each_out(*states: State) -> list[LeftOutLoss]:
 class LossComparison:
     """Leave-one-out losses of two fits.
 
-    The second is better if its mean loss is lower by more than the standard error of the paired
+    The second is better if its mean loss is lower by more than some standard errors of the paired
     differences.
     """
 
@@ -219,18 +219,21 @@ class LossComparison:
     better: bool
 
 
-def compare(before: State, after: State) -> LossComparison:
-    """Compare the leave-one-out losses of two fits: one pass."""
+def compare(before: State, after: State, sure: float = 1.0) -> LossComparison:
+    """Compare the leave-one-out losses of two fits: one pass.
+
+    The second is better if it gains more than `sure` standard errors.
+    """
     sums, totals, squares = _judge(before, after)
     weight = float(sums)
     one, other = (LeftOutLoss(float(total), weight) for total in totals)
-    better = is_gain(one.mean - other.mean, float(squares[1]) / weight, weight)
+    better = is_gain(one.mean - other.mean, float(squares[1]) / weight, weight, sure)
     return LossComparison(one, other, better)
 
 
-def is_gain(mean: float, square: float, weight: float) -> bool:
-    """Whether the mean gain exceeds its standard error; `square` is the mean squared gain."""
-    return bool(mean > np.sqrt(max(square - mean**2, 0.0) / weight))
+def is_gain(mean: float, square: float, weight: float, sure: float = 1.0) -> bool:
+    """Whether the mean gain exceeds `sure` standard errors; `square` is the mean squared gain."""
+    return bool(mean > sure * np.sqrt(max(square - mean**2, 0.0) / weight))
 
 
 def loosen(state: State) -> tuple[State, LeftOutLoss]:

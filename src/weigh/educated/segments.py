@@ -38,12 +38,26 @@ def coarsen(feature: Feature, counts: Floats) -> Feature:
     if feature.cuts is None or len(feature.cuts) < INTERVALS:
         return feature
     rows = counts[: _count(feature)].sum(axis=1)
-    if not rows.any():
-        return feature
+    return feature.with_cuts(_find_quantiles(rows, INTERVALS)) if rows.any() else feature
+
+
+def add_quantiles(feature: Feature, counts: Floats, few: Feature, n: int) -> Feature:
+    """A coarse part `few` of a feature, with the cut points of n quantile bins added."""
+    rows = counts[: _count(feature)].sum(axis=1)
+    if not feature.cuts or not few.cuts or not rows.any():
+        return few
+    own = np.searchsorted(np.array(feature.cuts), np.array(few.cuts))
+    return feature.with_cuts(sorted({*own.tolist(), *_find_quantiles(rows, n)}))
+
+
+def _find_quantiles(rows: Floats, n: int) -> list[int]:
+    """Indices of the cut points that come nearest to n bins of equal numbers of rows."""
     reached = np.cumsum(rows)[:-1] / rows.sum()
-    wanted = np.arange(1, INTERVALS) / INTERVALS
-    kept = np.unique(np.searchsorted(reached, wanted).clip(max=len(reached) - 1))
-    return feature.with_cuts(kept)
+    wanted = np.arange(1, n) / n
+    found: list[int] = np.unique(
+        np.searchsorted(reached, wanted).clip(max=len(reached) - 1)
+    ).tolist()
+    return found
 
 
 def cut_segments(feature: Feature, rows: Floats, weights: Floats, n: int) -> Feature:

@@ -33,6 +33,8 @@ gains one nat more than the fit of the steps above, each with the pairs of one h
 other half. Where that fit has pairs, which are fewer and have passed their own test, the gain must
 also exceed its sampling error.
 
+Last, pairs of a classifier get finer cells where the rows ask for it (`weigh.educated.refinement`).
+
 If the user asks for a number of pairs, the threshold of step 2 is not used, and the gain in the
 other half must exceed its sampling error, too. Where few rows differ, the pairs that one half ranks
 first may be chance, so if that fails, those of the pairs that pass step 2 are tried.
@@ -48,11 +50,20 @@ from math import log, prod
 
 import numpy as np
 
-from weigh.educated.candidates import NATS, Selected, check_named, cut_columns, fit_like, fit_pairs
+from weigh.educated.candidates import (
+    NATS,
+    SURE,
+    Selected,
+    check_named,
+    cut_columns,
+    fit_like,
+    fit_pairs,
+)
 from weigh.educated.design import weigh_rows
 from weigh.educated.halves import HALVES, halve, salt
 from weigh.educated.loo import LeaveOneOut, LeftOutLoss, is_certain, pick, share_of
 from weigh.educated.pairs import Candidate, Ways, rank_pairs
+from weigh.educated.refinement import refine
 from weigh.educated.solve import State
 from weigh.educated.task import Task
 from weigh.engine import Block, Sums
@@ -63,9 +74,6 @@ CANDIDATES = 40
 
 LEAST_ROWS = 100
 """With fewer rows no pairs are searched for: they could not be told from noise."""
-
-SURE = 1.645
-"""Least gain in standard errors: noise reaches it once in twenty times."""
 
 CLEAR = 3.0
 """Gain in standard errors, cross-validated by halves, that may be less than one nat a pair."""
@@ -92,6 +100,8 @@ def select_pairs(
     test = PairTest(task, state, held_out, salts, noise=noise)
     search = PairSearch(test, ways)
     found = search.ask() if task.request.most is not None else search.look()
+    if found and not task.target.noisy:
+        found = refine(found)
     return found and found.with_gains()
 
 
