@@ -597,6 +597,16 @@ def test_a_report_of_a_number_on_training_rows_says_so():
     page, found = weigh.report(model, rows, "y"), weigh.evaluate(model, rows, "y")
     assert "training rows, so" in page
     assert found.findings[2] not in page  # its measures are in the table
+    assert "Mean deviance" not in page  # of a gaussian model it is the square of RMSE
+
+
+@pytest.mark.parametrize("top", [0.4, 40_000.0, 400_000.0])
+def test_the_numbers_beside_a_chart_leave_room_for_the_title_of_the_axis(top):
+    plane = quality.Plane("mean estimate", "mean observed", top, 0.0, (0.0, top))
+    page = str(plane.draw("n", "Calibration.", "", []))
+    longest = max(len(text) for text in re.findall(r'class="tick side"[^>]*>([^<]+)<', page))
+    width = 6.6  # of a digit of 11 pixels
+    assert plane.x(0.0) - 5 - width * longest > 12 + 5  # half a line of the turned title
 
 
 def test_a_report_of_a_number_shows_every_level_in_its_unit_or_as_a_factor(claims):

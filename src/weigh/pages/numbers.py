@@ -71,8 +71,7 @@ def number_measures(found: NumberEvaluation) -> list[tuple[str, str]]:
         ("RMSE of the mean alone", _number(found, found.spread)),
         ("Mean absolute error", _range(found, found.mae)),
         ("R2", f"{found.r2:.3f}"),
-        ("Mean deviance", f"{found.deviance:.4g}"),
-        ("Deviance explained", f"{found.deviance_explained:.1%}"),
+        *(_deviance(found) if found.has_deviance() else ()),
         ("Mean observed", _number(found, found.mean_observed)),
         ("Mean estimate", _number(found, found.mean_estimate)),
         ("Calibration slope (1 is right)", bounded(found.slope, 2, why="equal predictions")),
@@ -80,6 +79,12 @@ def number_measures(found: NumberEvaluation) -> list[tuple[str, str]]:
     if found.covered.is_known():
         told.append(("Rows inside 90% intervals", f"{found.covered.value:.1%}"))
     return told
+
+
+def _deviance(found: NumberEvaluation) -> list[tuple[str, str]]:
+    """The deviance and the share that is explained; gaussian ones are those of RMSE and R2."""
+    explained = f"{found.deviance_explained:.1%}"
+    return [("Mean deviance", f"{found.deviance:.4g}"), ("Deviance explained", explained)]
 
 
 def _number(found: NumberEvaluation, value: float) -> str:

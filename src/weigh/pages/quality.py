@@ -26,6 +26,8 @@ from weigh.sheet import BalanceSheet, explain
 SIZE, LEFT, BOTTOM, EDGE = 300, 50, 40, 10
 HALF = 3.3
 """Half the width of a digit beside an axis."""
+TITLE = 24
+"""Width of the title of the upward axis and of the gaps beside the numbers."""
 LONGEST = 24
 """Maximum number of characters of a name along an axis; the caption has the full name."""
 
@@ -46,7 +48,13 @@ class Plane:
     def x(self, share: float) -> float:
         """The x coordinate of a number."""
         left, right = self.ends
-        return round(LEFT + (share - left) / (right - left) * (SIZE - LEFT - EDGE), 1)
+        return round(self.left + (share - left) / (right - left) * (SIZE - self.left - EDGE), 1)
+
+    @property
+    def left(self) -> float:
+        """The left edge of the frame: the longest number beside it must not reach the title."""
+        longest = max(len(_tick(self.bottom + k / 4 * (self.top - self.bottom))) for k in range(5))
+        return max(LEFT, TITLE + 2 * HALF * longest)
 
     def y(self, value: float) -> float:
         """The y coordinate of a number."""
