@@ -446,8 +446,10 @@ def test_a_period_in_which_every_row_has_the_event_is_refused_by_name():
 def test_a_score_refuses_an_entry():
     frame = draw(entry=True)
     model = EducatedSurvival(pairs=0).fit(frame, (*BOTH, "start"))
-    with pytest.raises(ParameterError, match="'start'"):
-        model.score(frame, (*BOTH, "start"))
+    late = int((frame["start"] > 0).sum())
+    for refused in (model.score, partial(evaluate, model)):
+        with pytest.raises(ParameterError, match=rf"'start' \(y\) is above 0 in {late} of 400 r"):
+            refused(frame, (*BOTH, "start"))
 
 
 def test_the_hazard_can_be_evaluated_on_person_period_rows():

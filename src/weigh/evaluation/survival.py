@@ -220,7 +220,7 @@ def evaluate_survival(
     check_coverage(coverage)
     grouping = Grouping.of(X, by)
     table, outcomes, _ = read_survival(X, y, None)
-    _refuse_entry(outcomes)
+    outcomes.refuse_entry("evaluate")
     found = _measure(model, table, outcomes, coverage, times)
     if by is None:
         return found
@@ -232,15 +232,6 @@ def evaluate_survival(
     groups = tuple(rows.measure(name, places, coverage) for name, places in parts)
     whole = rows.measure("All rows", np.arange(len(risk)), coverage)
     return replace(found, by=grouping.name, groups=groups, all_rows=whole)
-
-
-def _refuse_entry(outcomes: Outcomes) -> None:
-    if outcomes.entry.any():
-        raise ParameterError(
-            Parameter("y", part="entry"),
-            f" names an entry, {outcomes.names[-1]!r}, which evaluate does not take; evaluate rows "
-            "that were observed from time 0",
-        )
 
 
 def _measure(

@@ -254,12 +254,7 @@ class EducatedSurvival(EducatedParameters, NumberEstimator):
         from weigh.metrics.survival import concordance  # not needed for a fit
 
         table, outcomes, _ = read_survival(X, y, None)
-        if outcomes.entry.any():
-            raise ParameterError(
-                Parameter("y", part="entry"),
-                f" names an entry, {outcomes.names[-1]!r}, which score does not take; score rows "
-                "that were observed from time 0",
-            )
+        outcomes.refuse_entry("score")
         return concordance(outcomes.event, outcomes.duration, self.predict_risk(table))
 
     def _score_columns(self, table: Table, times: Any = None) -> dict[str, Any]:
