@@ -380,7 +380,9 @@ def test_a_body_in_pieces_is_put_together(app):
 def test_other_methods_and_paths_are_refused_in_the_same_form(app):
     assert ask(app, "GET", "/score").status == 405
     assert ask(app, "GET", "/score").headers["allow"] == "POST"
-    assert ask(app, "GET", "/nothing").json == {"error": "Not Found", "field": None}
+    assert ask(app, "GET", "/score").json["error"] == "GET is not for this path; use POST"
+    told = "the service has no such path; GET /docs lists its paths"
+    assert ask(app, "GET", "/nothing").json == {"error": told, "field": None}
 
 
 def test_a_failure_says_nothing_of_its_inside(folder, people, monkeypatch):

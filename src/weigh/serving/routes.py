@@ -134,13 +134,23 @@ def make_routes(reloader: ModelReloader, most_rows: int, most_bytes: int, every:
     return app
 
 
-async def _refuse(_: Request, error: Any) -> Response:
+async def _refuse(request: Request, error: Any) -> Response:
     """The JSON response to a refusal or to an error of the router."""
     if isinstance(error, RefusalError):
         part = {"connection": "close"} if error.status == 408 else {}
         return Response(dump(error.to_dict()), error.status, HEADERS | part, JSON)
-    body = dump({"error": str(error.detail), "field": None})
+    body = dump({"error": _tell(request, error), "field": None})
     return Response(body, error.status_code, HEADERS | dict(error.headers or {}), JSON)
+
+
+def _tell(request: Request, error: HTTPException) -> str:
+    """What is wrong with a request that no route takes, and what to do."""
+    if error.status_code == 404:
+        return "the service has no such path; GET /docs lists its paths"
+    if error.status_code == 405:
+        method = (error.headers or {}).get("Allow", "another method")
+        return f"{request.method} is not for this path; use {method}"
+    return str(error.detail)
 
 
 async def _apologise(_: Request, error: Exception) -> Response:
