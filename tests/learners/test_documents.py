@@ -75,6 +75,19 @@ def test_a_model_of_documents_is_evaluated_and_reported_on_a_sparse_matrix(docum
         weigh.score_table(model, counts)
 
 
+def test_blanks_at_the_ends_of_tokens_are_seen():
+    words = CountVectorizer(analyzer="char_wb", ngram_range=(2, 3))
+    counts = words.fit_transform(["mama", "ma ma", "am", "xa"])
+    model = EvidenceNB(event_model="counts")
+    model.fit(counts, [0, 1, 0, 1], feature_names=words.get_feature_names_out())
+    sheet = model.balance_sheet(words.transform(["ma ma"]))
+    texts = [str(item) for item in sheet.items]
+    assert {'" ma" = 2', '"ma " = 2', "ma = 2"} <= {*texts}
+    assert {item.feature for item in sheet.items} >= {" ma", "ma ", "ma"}
+    for page in (str(model.evidence_), str(model.evidence_["token"])):
+        assert '" ma"' in page
+
+
 def test_batches_keep_the_names_of_the_first(documents):
     counts, names = documents
     model = EvidenceNB(event_model="counts")

@@ -95,6 +95,15 @@ def printable(text: str) -> str:
     )
 
 
+def quote_blanks(text: str) -> str:
+    """Text in quotes where it begins or ends with a blank, which a table would not show.
+
+    >>> quote_blanks("ma"), quote_blanks("ma "), quote_blanks(" ")
+    ('ma', '"ma "', '" "')
+    """
+    return text if text == text.strip() else f'"{text}"'
+
+
 def are_whole(
     values: Floats, weight: Floats | None = None, special: Sequence[float] | Floats = ()
 ) -> bool:

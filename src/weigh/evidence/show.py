@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weigh.bins import OTHER, Cross, label, printable
-from weigh.bins.labels import EXACT
+from weigh.bins.labels import EXACT, quote_blanks
 from weigh.evidence.units import Amounts, Words, digits_of, hundredths, words_of
 from weigh.frames import Floats, Value, build
 from weigh.layout import Grid, View, list_few
@@ -312,7 +312,7 @@ def _feature_lines(
 ) -> list[tuple[str, ...]]:
     two, short = table.by_class.shape[1] == 1, summarise(table, max_rows)
     lines: list[tuple[str, ...]] = []
-    names = short.feature.spelt(EXACT)
+    names = [*map(quote_blanks, short.feature.spelt(EXACT))]
     for i in _most_rows(short, max_rows):
         weights = tuple(map(words.weight, short.by_class[i, :MOST_CLASSES]))
         error = (_error(_errors(short)[i, 0], words),) if two else ()
@@ -373,7 +373,8 @@ def feature_text(table: FeatureTable) -> str:
     lines = [f"{table.name}{note}: importance {importance}{added}{told}"]
     for i in _most_rows(short, ROWS):
         weights = " ".join(map(words.weight, short.by_class[i, :MOST_CLASSES]))
-        lines.append(f"  {short.labels[i]}: {weights}  ({spell_count(short.counts[i].sum())} rows)")
+        name, n = quote_blanks(short.labels[i]), spell_count(short.counts[i].sum())
+        lines.append(f"  {name}: {weights}  ({n} rows)")
     lines += [f"  {text}" for text in _left_out(short, ROWS)]
     lines += [f"  {OTHER} is {_list_others(p.others)}" for p in table.feature.parts if p.others]
     lines += [f"  {text}" for text in _margins(table, words)]

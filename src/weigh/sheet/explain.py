@@ -10,6 +10,7 @@ import numpy as np
 
 from weigh import engine
 from weigh.bins import MOST_OTHERS, OTHER, Cross, Feature, label
+from weigh.bins.labels import quote_blanks
 from weigh.errors import Parameter, ParameterError
 from weigh.evidence import Evidence, FeatureTable, scale_variances
 from weigh.evidence.feature_table import token_variance
@@ -385,8 +386,11 @@ def _token_lines(evidence: Evidence, table: Table) -> list[_Line]:
         times = float(counts[j])
         variances = None if part.variances is None else part.variances[j]
         note = "" if part.counts[j].any() else UNSEEN
-        weights = times * part.by_class[j]
-        lines.append(_Line(table.names[j], f"{times:g}", note, weights, variances, times=times))
+        name, weights = table.names[j], times * part.by_class[j]
+        quoted = quote_blanks(name)
+        title = quoted if quoted != name else ""
+        own = _Line(name, f"{times:g}", note, weights, variances, times=times, title=title)
+        lines.append(own)
     return lines
 
 
