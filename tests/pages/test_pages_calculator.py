@@ -282,6 +282,12 @@ def test_labels_for_what_there_is_not_are_refused_by_name(labels):
         assert raised.value.parameter == "labels"
 
 
+def test_an_unknown_part_of_labels_is_named_before_its_value_is_read():
+    model = weigh.EvidenceNB().fit(weigh.datasets.titanic(), "Survived")
+    with pytest.raises(ValueError, match=r"labels names 'column'.* did you mean 'columns'"):
+        weigh.calculator(model, labels={"column": "Sex"})
+
+
 @pytest.mark.parametrize("given", [
     {"cut_off": 0}, {"cut_off": 1.5}, {"cut_off": "0.5"}, {"decisions": ("a", "b")},
     {"cut_off": 0.5, "decisions": "ab"}, {"adverse": "nobody"},

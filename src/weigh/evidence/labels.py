@@ -42,8 +42,8 @@ def with_labels(evidence: Evidence, labels: Any) -> Evidence:
     """
     if labels is None:
         return evidence
-    given = {name: _mapping(part, name) for name, part in _mapping(labels, "").items()}
-    _check_names([*given], PARTS, "")
+    _check_names([*_mapping(labels, "")], PARTS, "")
+    given = {name: _mapping(part, name) for name, part in labels.items()}
     columns, levels = given.get("columns", {}), given.get("levels", {})
     for name, part in (("columns", columns), ("levels", levels)):
         _check_names([*part], evidence.column_names, name)
