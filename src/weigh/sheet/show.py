@@ -134,7 +134,10 @@ def probability(p: float) -> str:
     return f"{Decimal(f'{p:.1g}'):f}" if p < 0.5 else f"{p:.{-floor(log10(1 - p))}f}"
 
 
-SCALED = "Some answers are not known: the factor multiplies the weights, but not the prior."
+SCALED = (
+    "The factor multiplies the weights, but not the prior: it keeps probabilities calibrated where "
+    "answers are not known."
+)
 
 CHECK = "Check the value and its unit."
 
