@@ -115,7 +115,8 @@ def _read_classes(table: Table, y: str | None) -> Integers:
     if y is not None:
         column = table.codes(check_name(table, y, "y"))
         used = [column.values[code] for code in np.unique(column.codes).tolist()]
-        if not (all(map(is_number, used)) and len(used) > MOST_CLASSES):
+        known = [value for value in used if value is not None]
+        if not (all(map(is_number, known)) and len(known) > MOST_CLASSES):
             return column.codes
     return np.zeros(table.n_rows, dtype=np.uint8)
 

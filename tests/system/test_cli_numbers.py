@@ -159,3 +159,10 @@ def test_an_empty_target_is_counted_and_its_row_named(tmp_path):
     data = write_rows(tmp_path / "t.csv", ["x", "y"], rows)
     said = refused("fit", data, "--target", "y", "-o", tmp_path / "m.json")
     assert "empty, NaN or infinite in 2 of 60 rows, first in row 7" in said
+
+
+def test_an_empty_target_is_named_by_its_row_of_the_file_also_with_a_holdout(tmp_path):
+    rows = [[i % 7, None if i in (90, 95) else 2 * i] for i in range(100)]
+    data = write_rows(tmp_path / "t.csv", ["x", "price"], rows)
+    said = refused("fit", data, "--target", "price", "--holdout", 0.3, "-o", tmp_path / "m.json")
+    assert "in 2 of 100 rows, first in row 90 (line 92 of" in said

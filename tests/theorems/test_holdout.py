@@ -136,3 +136,10 @@ def test_an_output_that_cannot_be_written_is_refused_before_the_fit(tmp_path, mo
     done = run("fit", data, "--target", "y", "-o", tmp_path / "gone" / "m.json", code=1)
     assert "gone" in done.stderr
     assert str(tmp_path) in run("fit", data, "--target", "y", "-o", tmp_path, code=1).stderr
+
+
+@pytest.mark.parametrize("gaps", [0, 1, 4])
+def test_numbers_with_missing_values_are_not_stratified(gaps):
+    numbers = [None] * gaps + [float(k) for k in range(200 - gaps)]
+    train, rest = weigh.split(pa.table({"price": numbers}), "price", holdout=0.3)
+    assert (train.num_rows, rest.num_rows) == (140, 60)

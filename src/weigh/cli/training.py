@@ -178,11 +178,13 @@ def hold_out(
         raise click.UsageError("give --holdout-by or --holdout-time, not both")
     import numpy as np
 
-    from weigh.frames import read, take_rows
+    from weigh.frames import number_sample, read, take_rows
     from weigh.holdout import mark_holdout
 
     for name in (*columns, *([target] if target is not None else [])):
         check_column(table, name)
+    if rows is None and target is not None and count_numbers(table, target) > MOST_CLASSES:
+        number_sample(read(table), target, None)  # errors name rows of the file, not of a part
     held = mark_holdout(read(table), target, holdout=holdout, by=holdout_by, time=holdout_time)
     taken = table if rows is None else rows
     train, rest = (take_rows(taken, np.flatnonzero(mask)) for mask in (~held, held))
