@@ -320,7 +320,7 @@ class Formula:
         return self.given != (None, None)
 
     def estimated_of(self, row: Mapping[str, Any]) -> str:
-        """What is estimated for a row: per unit of an exposure, and at an offset of 0, it lacks."""
+        """What is estimated for a row; without exposure per unit of it, without offset at 0."""
         there = {column.role for column in self.offsets if row.get(column.name) is not None}
         absent = [
             None if role in there else name

@@ -134,8 +134,8 @@
 
   // Input of an exposure or an offset, which have no levels.
   const USES = {
-    exposure: "Exposure: the estimate is multiplied by it. Empty means 1",
-    offset: "Offset: it is added to the total. Empty means 0",
+    exposure: "Exposure: the estimate is multiplied by it. Empty means 1.",
+    offset: "Offset: it is added to the total. Empty means 0.",
   };
 
   function known(column, j) {
