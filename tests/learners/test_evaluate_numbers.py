@@ -14,6 +14,7 @@ from sklearn.metrics import (
     mean_poisson_deviance,
     r2_score,
 )
+from threadpoolctl import threadpool_limits
 
 from weigh import BoostedNBRegressor, EducatedRegressor, challenge, compare, drift, evaluate, report
 from weigh.evaluation.estimates import slope_of
@@ -408,3 +409,17 @@ def test_a_bias_of_the_mean_is_told_although_the_slope_is_right(shift, told):
     assert found.is_biased() == bool(shift)
     assert told in said
     assert ("no significant miscalibration" in said) == (shift == 0)
+
+
+@pytest.mark.parametrize("family", ["gaussian", "gamma"])
+def test_the_number_of_threads_of_blas_changes_no_bit_of_the_measures(family):
+    """From 10,000 rows on, OpenBLAS divides a dot product among threads."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 4, (40_000, 2)).astype(float)
+    y = rng.gamma(2.0, np.exp(0.1 * X[:, 0]))
+    model = EducatedRegressor(pairs=0, family=family).fit(X, y)
+    found = []
+    for n_threads in (1, 2):
+        with threadpool_limits(n_threads, user_api="blas"):
+            found.append(str(evaluate(model, X, y).to_dict()))
+    assert found[0] == found[1]

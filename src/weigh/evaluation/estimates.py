@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
+from weigh.engine import one_blas_thread
 from weigh.evaluation.groups import LEAST, Grouping
 from weigh.evidence.exposure import given_to, refuse_missing, unit_of
 from weigh.frames import Floats, Integers, number_sample, read, read_numbers
@@ -43,6 +44,7 @@ class Estimated:
     exposure: Floats | None = None
 
     @classmethod
+    @one_blas_thread()  # rounding would depend on the number of threads
     def of(
         cls,
         model: Any,

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from weigh.engine import one_blas_thread
 from weigh.errors import Parameter, ParameterError
 from weigh.evaluation.estimates import (
     Estimated,
@@ -241,6 +242,7 @@ def evaluate_numbers(
     return replace(found, by=grouping.name, groups=groups, all_rows=whole)
 
 
+@one_blas_thread()  # rounding would depend on the number of threads
 def evaluate_estimates(model: Any, X: Any, rows: Estimated, coverage: float) -> NumberEvaluation:
     """Evaluate the estimates of a regressor."""
     numbers, estimates, weight, total = rows.numbers, rows.means, rows.weight, rows.weight.sum()
