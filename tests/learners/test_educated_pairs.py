@@ -640,3 +640,14 @@ def test_pairs_live_beside_crosses_codes_and_gaps(missing):
     unseen = model.balance_sheet(X.iloc[[1]].assign(a=np.nan, c="?"))
     assert np.isfinite(unseen.probability)
     assert ("a & b" in [i.feature for i in unseen.not_known]) == (missing == "skip")
+
+
+def test_a_pair_is_found_by_its_two_columns_in_either_order():
+    evidence = (
+        EducatedNB(pairs=[("Class", "Sex")]).fit(weigh.datasets.titanic(), "Survived").evidence_
+    )
+    pair = evidence["Class & Sex"]
+    assert evidence["Class", "Sex"] is pair
+    assert evidence["Sex", "Class"] is pair
+    with pytest.raises(KeyError, match="'Age & Sex'"):
+        evidence["Age", "Sex"]

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from weigh import engine
-from weigh.bins import Cross, Feature, label
+from weigh.bins import AND, Cross, Feature, label
 from weigh.evidence import show
 from weigh.evidence.curve import Attenuation, Recalibration
 from weigh.evidence.feature_table import FeatureTable, scale_margins
@@ -73,12 +73,20 @@ class Evidence:
 
     __reduce__ = by_fields
 
-    def __getitem__(self, name: str | int) -> FeatureTable:
+    def __getitem__(self, name: str | int | tuple[str, str]) -> FeatureTable:
+        """A table by its name or place; of a pair also by the names of its two columns."""
+        if isinstance(name, tuple):
+            return self[self._name_of_pair(name)]
         try:
             return self.tables[name] if isinstance(name, int) else self._by_name[name]
         except KeyError:
             meant = did_you_mean(name, self._by_name)
             raise KeyError(f"no feature {name!r}; there are {[*self._by_name]}{meant}") from None
+
+    def _name_of_pair(self, columns: tuple[str, str]) -> str:
+        """The table of two columns in either order; the name as given if there is none."""
+        given, turned = AND.join(map(str, columns)), AND.join(map(str, reversed(columns)))
+        return turned if turned in self and given not in self else given
 
     def __iter__(self) -> Iterator[FeatureTable]:
         return iter(self.tables)
