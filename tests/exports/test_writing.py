@@ -336,7 +336,7 @@ def test_the_demo_writes_its_table_whole_or_not_at_all(tmp_path, monkeypatch):
     monkeypatch.undo()
     result = CliRunner().invoke(main, ["demo", "--save", str(path)])
     assert result.exit_code == 0
-    assert f"Wrote the table of 2201 people: {path}" in result.stderr
+    assert f"Wrote the table of 2,201 people: {path}" in result.stderr
     assert csv.read_csv(path).equals(
         PEOPLE.cast(pa.schema([(n, "string") for n in PEOPLE.column_names]))
     )

@@ -49,7 +49,7 @@ def demo(save: str | None) -> None:
     from weigh.datasets import titanic
     from weigh.frames import write_file
 
-    say("Who survived the Titanic? 2201 people by class, sex and age.\n")
+    say("Who survived the Titanic? 2,201 people by class, sex and age.\n")
     model = EducatedNB(random_state=0).fit(titanic(), "Survived")
     case = {"Class": "3rd", "Sex": "Female", "Age": "Child"}
     click.echo(str(model.evidence_))
@@ -57,7 +57,7 @@ def demo(save: str | None) -> None:
     click.echo(model.balance_sheet(case).to_text(terminal_width()))
     if save is not None:
         write_file(titanic(), save)
-        say(f"\nWrote the table of 2201 people: {save}")
+        say(f"\nWrote the table of 2,201 people: {save}")
     table, target = (save, "Survived") if save else ("DATA.csv", "COLUMN")
     say("\nNow with a table of your own (CSV, TSV or Parquet):")
     hint(f"weigh fit {quote(table)} --target {target} --holdout 0.3 -o model.json")
