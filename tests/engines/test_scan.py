@@ -701,3 +701,10 @@ def test_a_table_of_a_database_gives_the_same_model(postgres: object, tmp_path: 
     assert_array_equal(numbers.column("a").values, [1.5, np.nan, 2.0])
     with pytest.raises(ValueError, match=r"'nowhere' cannot be read from the database"):
         weigh.scan(address, query="nowhere")
+
+
+def test_a_query_or_an_address_is_no_file_and_the_error_says_how_to_scan_it() -> None:
+    with pytest.raises(FileNotFoundError, match=r"weigh\.scan\(duckdb\.sql\(query\)\)"):
+        weigh.scan("SELECT * FROM people")
+    with pytest.raises(FileNotFoundError, match="download it first"):
+        weigh.scan("https://example.org/people.csv")

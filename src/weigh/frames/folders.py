@@ -107,6 +107,15 @@ def find_files(paths: Any) -> list[FoundFile]:
     return found
 
 
+def _tell_kind(path: str) -> str:
+    """End of an error about an absent file, where the text is a query or an address."""
+    if path.lstrip().lower().startswith(("select ", "with ", "from ")):
+        return "; scan a query of DuckDB as a relation: weigh.scan(duckdb.sql(query))"
+    if "://" in path:
+        return "; scan reads local files and postgresql://: download it first"
+    return ""
+
+
 def _expand(path: str) -> list[FoundFile]:
     if os.path.isdir(path):
         inside = sorted(str(file) for file in Path(path).rglob("*") if _is_data(file, path))
@@ -117,7 +126,7 @@ def _expand(path: str) -> list[FoundFile]:
         return [FoundFile(path, os.path.dirname(path))]
     matches = sorted(glob.glob(path, recursive=True)) if glob.has_magic(path) else []
     if not matches:
-        raise FileNotFoundError(f"no such file: {path}")
+        raise FileNotFoundError(f"no such file: {path}{_tell_kind(path)}")
     fixed = itertools.takewhile(lambda part: not glob.has_magic(part), Path(path).parts)
     base = str(Path(*fixed))
     return [FoundFile(file.path, base) for match in matches for file in _expand(match)]
