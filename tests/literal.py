@@ -37,3 +37,12 @@ def count_shares(values, y, weight, s, n_classes, skip=False):
         return p if s else min(max(p, 1e-10), 1 - 1e-10)
 
     return {v: [share(row[c], c) for c in range(n_classes)] for v, row in counts.items()}
+
+
+def change_of_prior(y, rate, against_rest):
+    """What another prior adds to the total of two classes, or to the total of each class."""
+    base = np.bincount(y) / len(y)
+    if len(rate) == 2 or against_rest:
+        change = np.log(rate / (1 - rate)) - np.log(base / (1 - base))
+        return change[1] if len(rate) == 2 else change
+    return np.log(rate / base) - np.log(rate / base).mean()
