@@ -204,6 +204,28 @@ def policies(n=600, seed=2):
     return X, years, random.poisson(years * np.exp(0.02 * X["age"] - 0.5)).astype(float)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_tweedie_estimates_counts_better_where_rows_of_any_size_have_their_own_effect(seed):
+    """Their variance is mean + 0.8 mean^2, so the largest rows would decide a Poisson fit."""
+    random = np.random.default_rng(seed)
+    X = pd.DataFrame({"age": random.integers(18, 80, 1000), "kind": random.choice([*"ab"], 1000)})
+    years = np.ceil(random.pareto(1.0, 1000) * 3 + 0.01).clip(1, 200)
+    mean = (years * np.exp(0.02 * (X["age"] - 50) + 0.3 * (X["kind"] == "b"))).to_numpy()
+    counts = random.poisson(mean * random.gamma(1.25, 0.8, 1000))
+
+    def estimate(family):
+        model = EducatedRegressor(family=family, pairs=0).fit(X, counts, exposure=years)
+        return model.predict(X, exposure=years)
+
+    def excess(found):
+        return float((mean * np.log(mean / found) - mean + found).mean())
+
+    poisson, tweedie = estimate("poisson"), estimate("tweedie")
+    assert excess(tweedie) < 0.5 * excess(poisson)
+    errors = ((counts - poisson) ** 2 / poisson)[np.argsort(poisson)]
+    assert errors[-250:].mean() > 4 * errors[:250].mean()
+
+
 def test_expected_counts_add_up_to_the_observed_ones():
     X, years, y = policies()
     model = EducatedRegressor(family="poisson", bins={"age": [30, 40, 50]}, pairs=0)
