@@ -285,6 +285,8 @@ def test_a_target_of_many_numbers_is_met_with_the_regressor(tmp_path):
     said = run(*words, "--learner", "evidence").stderr
     assert "30 distinct numbers" in said
     assert "--learner educated --task regression" in said
+    own = run(*words, "--learner", "boosted", "--set", "n_rounds=2").stderr
+    assert "--learner boosted --task regression estimates a number" in own
 
 
 def test_a_target_of_few_counts_is_taken_as_classes_with_a_hint(tmp_path):

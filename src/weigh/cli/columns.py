@@ -199,7 +199,7 @@ def advise(model: Any, table: Any, weight: str | None) -> None:
     """Print notes on columns that look like something else than they were fitted as."""
     rows = count_rows(table)
     if hasattr(model, "classes_"):
-        _advise_classes(model.classes_)
+        _advise_classes(model)
         _advise_alike("classes", model.classes_.tolist(), "the target")
     time = getattr(model, "time_name_", None)  # not a feature, but the time of a survival model
     parts = [part for feature in model._learnt.features for part in feature.parts]
@@ -305,12 +305,18 @@ MOST_ALIKE = 3
 """Most pairs of similar columns that are printed."""
 
 
-def _advise_classes(classes: Any) -> None:
+def _advise_classes(model: Any) -> None:
+    from weigh.store import learners  # to start faster
+
+    classes = model.classes_
     if len(classes) > 2 and not any(isinstance(c, str | bool) for c in classes.tolist()):
         say(f"note: the target has {len(classes)} distinct numbers, each treated as a class")
-        are_counts = all(c >= 0 and c == round(c) for c in classes.tolist())
+        named = {name: short for short, name in learners().items()}
+        short = named.get(type(model).__name__, "")
+        learner = short if f"{short}-regressor" in learners() else "educated"
+        are_counts = learner == "educated" and all(c >= 0 and c == round(c) for c in classes)
         counts = "; with --set family=poisson, a count" if are_counts else ""
-        hint(f"--learner educated --task regression estimates a number{counts}")
+        hint(f"--learner {learner} --task regression estimates a number{counts}")
 
 
 def _advise_text(name: str, levels: Sequence[Any], rows: int, warned: bool) -> None:
