@@ -16,6 +16,7 @@ pairs        a score test that ranks pairs of features
 segments     columns cut into few levels, for pairs
 halves       pseudo-random halves of the rows, and approximate fits of each
 candidates   fits with the first pairs of a ranking, and the loss without each pair
+refinement   pairs cut into more cells where the rows ask for it
 selection    the choice of pairs to keep
 monotone     tables that only rise or only fall
 fit          these steps, one after the other
