@@ -71,6 +71,14 @@ def test_the_weights_are_on_the_page_with_their_rows_and_intervals(titanic):
             assert told == [round(end) for end in ends]
 
 
+def test_weights_without_standard_errors_have_no_column_of_intervals(people):
+    models = [learner().fit(people, "Survived") for learner in (weigh.EvidenceNB, weigh.BoostedNB)]
+    pages = [weigh.report(model, people, "Survived") for model in models]
+    heads = [re.findall(r"<th scope=col>([^<]*)", page) for page in pages]
+    assert "90% interval" in heads[0]
+    assert "90% interval" not in heads[1]
+
+
 def test_the_measures_thresholds_and_groups_are_those_of_evaluate(titanic, people):
     model, _, seen = titanic
     found = weigh.evaluate(model, people, "Survived", by="Class", costs=(1, 3))

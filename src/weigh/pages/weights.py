@@ -152,21 +152,24 @@ class Layout:
     of: int | None
     scale: float
     words: Words
+    bounded: bool  # whether some weight has an interval
 
     @classmethod
     def read(cls, subject: Subject) -> Layout:
         """The layout of a page; the largest weight sets the scale of the bars."""
         evidence = subject.evidence
         of = 0 if evidence.estimates else subject.of
-        return cls(subject.classes, of, bar_scale(evidence), words_of(evidence))
+        errors = [table.errors for table in evidence if table.errors is not None]
+        bounded = any(np.isfinite(own).any() for own in errors)
+        return cls(subject.classes, of, bar_scale(evidence), words_of(evidence), bounded)
 
     @property
     def heads(self) -> list[str]:
         """The headings of the columns."""
         if self.of is None:
             return ["Level", "Rows", *self.classes]
-        interval = f"{COVERAGE:.0%} interval"
-        return ["Level", "Rows", self.words.heading, interval, self.words.bars.capitalize()]
+        interval = [f"{COVERAGE:.0%} interval"] if self.bounded else []
+        return ["Level", "Rows", self.words.heading, *interval, self.words.bars.capitalize()]
 
     def column(self, by_class: Floats) -> int:
         """The column index of the positive class's weights."""
@@ -258,7 +261,8 @@ def _line(layout: Layout, text: str, rows: str, by_class: Floats, error: float) 
         told = f"{layout.words.weight(weight - reach)} to {layout.words.weight(weight + reach)}"
     shown = layout.words.weight(weight)
     bar = _bar(weight, reach, layout.scale)
-    return {"label": text, "cells": [rows, shown, told], "bar": bar}
+    interval = [told] if layout.bounded else []
+    return {"label": text, "cells": [rows, shown, *interval], "bar": bar}
 
 
 def _charts(layout: Layout, table: FeatureTable, name: str, n: int) -> list[Any]:
