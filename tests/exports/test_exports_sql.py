@@ -688,3 +688,12 @@ def test_the_query_for_mysql_fails_on_text_that_is_no_number(name, text):
         assert ask_mysql(model, name, value) == pytest.approx(wanted)
     with pytest.raises(sqlite3.OperationalError, match="user-defined function raised exception"):
         ask_mysql(model, name, text)
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"), [({"to": "SQL"}, "sql"), ({"to": "sql", "dialect": "mysqll"}, "mysql")]
+)
+def test_a_misspelt_target_or_dialect_is_met_with_the_nearest(given, meant):
+    model = weigh.EvidenceNB().fit([["a"], ["b"]] * 4, [0, 1] * 4)
+    with pytest.raises(ValueError, match=f"did you mean '{meant}'"):
+        weigh.export(model, **given)

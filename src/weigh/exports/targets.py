@@ -12,7 +12,7 @@ from weigh.base import TableEstimator
 from weigh.bins import Kind
 from weigh.errors import Parameter, ParameterError
 from weigh.formula import Formula
-from weigh.frames import Value
+from weigh.frames import Value, did_you_mean
 from weigh.store import to_json
 from weigh.writing import write_bytes, write_text
 
@@ -149,7 +149,8 @@ def export(
     0.81
     """
     if to not in TARGETS:
-        raise ParameterError(Parameter("to"), f" must be one of {', '.join(TARGETS)}, got {to!r}")
+        told = f" must be one of {', '.join(TARGETS)}, got {to!r}{did_you_mean(to, TARGETS)}"
+        raise ParameterError(Parameter("to"), told)
     written = render(model, to, SqlOptions(dialect, table, keep, contributions, reasons))
     if path is None:
         return written

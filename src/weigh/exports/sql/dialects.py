@@ -11,7 +11,7 @@ from weigh.bins import Kind
 from weigh.errors import Extra
 from weigh.exports.targets import is_no_unicode
 from weigh.formula import Input
-from weigh.frames import Value
+from weigh.frames import Value, did_you_mean
 
 NEEDS = "SQL exports need sqlglot: pip install 'weigh[sql]'"
 sqlglot, exp = Extra("sqlglot", NEEDS), Extra("sqlglot.expressions", NEEDS)
@@ -86,7 +86,8 @@ class Dialect:
     def named(cls, name: str) -> Dialect:
         """The dialect with this name; an unknown name is an error."""
         if name not in DIALECTS:
-            raise ValueError(f"dialect must be one of {', '.join(DIALECTS)}, got {name!r}")
+            meant = did_you_mean(name, DIALECTS)
+            raise ValueError(f"dialect must be one of {', '.join(DIALECTS)}, got {name!r}{meant}")
         return cls(name)
 
     def read(self, column: Input) -> Any:
