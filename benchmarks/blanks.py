@@ -224,7 +224,7 @@ at random, and are then predicted:
 - **before**: by `EducatedNB` with tables of mean zero, whose prior is the mean total. Blank answers
   weigh nothing.
 - **after**: by `EducatedNB` as it is. The totals of complete rows are the same. The tables are
-  shifted so that an answer that is not known weighs zero, the known answer of a pair speaks for
+  shifted so that an answer that is not known weighs zero, a known answer of a pair predicts
   the other, and the weights of incomplete rows are multiplied by a factor
   ([how](educated.md#answers-that-are-not-known)).
 - **naive**: by `RecalibratedClassifier(EvidenceNB(missing="skip"))`.

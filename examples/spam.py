@@ -1,4 +1,4 @@
-"""Documents by tokens: which words speak for spam."""
+"""Documents by tokens: which words are evidence for spam."""
 
 from sklearn.feature_extraction.text import CountVectorizer
 

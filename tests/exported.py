@@ -148,7 +148,7 @@ class Incomplete:
 
     def fit(self, X, y):
         home = "weigh.educated.attenuation"
-        with patch(f"{home}.LEAST_GAIN", -np.inf), patch(f"{home}.SPOKEN_GAIN", -np.inf):
+        with patch(f"{home}.LEAST_GAIN", -np.inf), patch(f"{home}.MARGIN_GAIN", -np.inf):
             model = weigh.EducatedNB(**self.parameters).fit(X, y)
         assert model.evidence_.attenuation.form == "known"
         pairs = [t for t in model.evidence_ if len(t.feature.parts) > 1]

@@ -465,7 +465,7 @@ def test_a_reason_says_that_an_answer_is_not_known_unless_it_has_a_text(tmp_path
     )
 
 
-def test_a_letter_says_that_no_answer_speaks_against_the_best_case():
+def test_a_letter_says_that_no_answer_evidence_against_the_best_case():
     card = Scorecard(MODEL)
     best = {"Class": "1st", "Sex": "Female", "Age": "Child"}
     for case, wanted in (

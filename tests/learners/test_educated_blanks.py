@@ -166,7 +166,7 @@ def literal_factored_loss(changes, evidence, X, y, told=()):
 
     `told` has, for each c, a known column, its partner that is blank, and an amount for each row.
     """
-    u, spoken, log, n = *np.split(changes[:-1], [len(evidence)]), changes[-1], X.shape[1]
+    u, side_shares, log, n = *np.split(changes[:-1], [len(evidence)]), changes[-1], X.shape[1]
     C = evidence.contributions(read(X))[:, :, 0] - u
     v = np.array([t.share @ t.centred[:, 0] ** 2 for t in evidence])
     shares = dict.fromkeys(X.columns, 0.0)
@@ -178,12 +178,14 @@ def literal_factored_loss(changes, evidence, X, y, told=()):
         blank = {name for name, gone in zip(X.columns, mask, strict=True) if gone}
         known = [not blank & {p.name for p in t.feature.parts} for t in evidence]
         e = (1 + np.expm1(log) * sum(shares[name] for name in blank)) ** -0.5
-        heard = [(own not in blank and other in blank) * amount for own, other, amount in told]
-        heard = np.reshape(heard, (len(told), len(y)))
-        totals = evidence.prior + e * (C[:, known].sum(axis=1) + spoken @ heard)
+        half_known = [(own not in blank and other in blank) * amount for own, other, amount in told]
+        half_known = np.reshape(half_known, (len(told), len(y)))
+        totals = evidence.prior + e * (C[:, known].sum(axis=1) + side_shares @ half_known)
         losses = np.logaddexp(0, np.where(y == 1, -totals, totals))
         total += losses.sum() / ((n + 1) * comb(n, sum(mask)))
-    pull = (np.square(u) / (LOOSE**2 * v)).sum() + (np.append(spoken, log) ** 2).sum() / WIDE**2
+    pull = (np.square(u) / (LOOSE**2 * v)).sum() + (
+        np.append(side_shares, log) ** 2
+    ).sum() / WIDE**2
     return total + 0.5 * pull
 
 
@@ -206,7 +208,7 @@ def test_the_factor_of_incomplete_rows_loses_least_over_all_ways_to_blank_a_row(
     monkeypatch.setattr("weigh.educated.attenuation.LEAST_GAIN", np.inf)
     before = EducatedNB(**asked).fit(X, y).evidence_
     monkeypatch.setattr("weigh.educated.attenuation.LEAST_GAIN", -np.inf)
-    monkeypatch.setattr("weigh.educated.attenuation.SPOKEN_GAIN", np.inf)
+    monkeypatch.setattr("weigh.educated.attenuation.MARGIN_GAIN", np.inf)
     after = EducatedNB(**asked).fit(X, y).evidence_
     rule = after.attenuation
     moved = [(b.by_class - a.by_class)[0, 0] for a, b in zip(after, before, strict=True)]
@@ -273,9 +275,9 @@ def test_what_the_known_answer_of_a_pair_says_loses_least_and_complete_rows_stay
     monkeypatch.setattr("weigh.educated.attenuation.LEAST_GAIN", np.inf)
     before = EducatedNB(**asked).fit(X, y).evidence_
     monkeypatch.setattr("weigh.educated.attenuation.LEAST_GAIN", -np.inf)
-    monkeypatch.setattr("weigh.educated.attenuation.SPOKEN_GAIN", np.inf)
+    monkeypatch.setattr("weigh.educated.attenuation.MARGIN_GAIN", np.inf)
     alone = EducatedNB(**asked).fit(X, y).evidence_
-    monkeypatch.setattr("weigh.educated.attenuation.SPOKEN_GAIN", -np.inf)
+    monkeypatch.setattr("weigh.educated.attenuation.MARGIN_GAIN", -np.inf)
     after = EducatedNB(**asked).fit(X, y).evidence_
     np.testing.assert_allclose(after.total(X), before.total(X), atol=1e-9)
     told, n = find_told(before, X), len(before)
@@ -315,9 +317,9 @@ def without_margins(evidence):
     return replace(evidence, tables=tuple(replace(t, margins=None) for t in evidence))
 
 
-def test_a_known_answer_of_a_pair_speaks_for_its_partner(monkeypatch):
+def test_a_known_answer_of_a_pair_evidence_for_its_partner(monkeypatch):
     (X, y), (new, truth), model = draw_partners(3000, 0), draw_partners(4000, 1), fitted_partners()
-    monkeypatch.setattr("weigh.educated.attenuation.SPOKEN_GAIN", np.inf)
+    monkeypatch.setattr("weigh.educated.attenuation.MARGIN_GAIN", np.inf)
     silent = EducatedNB(pairs=[("a", "b")]).fit(X, y)
     np.testing.assert_allclose(model.decision_function(new), silent.decision_function(new))
     where, sign = np.tile(new.columns == "b", (len(new), 1)), 2 * truth - 1
@@ -340,7 +342,7 @@ def test_partners_that_say_nothing_of_each_other_have_no_margins():
 
 def test_a_pair_that_is_not_known_in_every_training_row_has_no_margins(monkeypatch):
     """They would change the totals of training rows, for which all weights were fitted."""
-    for limit in ("LEAST_GAIN", "SPOKEN_GAIN"):
+    for limit in ("LEAST_GAIN", "MARGIN_GAIN"):
         monkeypatch.setattr(f"weigh.educated.attenuation.{limit}", -np.inf)
     X, y = draw_partners(500, 0)
     X.loc[::9, "b"] = None

@@ -196,8 +196,8 @@ def test_a_sheet_adds_up_to_the_hazard():
     for k, end in enumerate(model.period_ends_):
         sheet = model.balance_sheet(case, time=end)
         assert sheet.probability == pytest.approx(model.predict_hazard([case])[0, k])
-    items = [item.feature for item in (*model.balance_sheet(case).speaks_for,
-                                       *model.balance_sheet(case).speaks_against)]  # fmt: skip
+    items = [item.feature for item in (*model.balance_sheet(case).evidence_for,
+                                       *model.balance_sheet(case).evidence_against)]  # fmt: skip
     assert "days" not in items
 
 

@@ -290,7 +290,7 @@ def test_the_command_writes_the_same_page(tmp_path, people):
     assert (tmp_path / "report.html").read_text("utf-8") == wanted
 
 
-# ---------------------------------------------------------------- the class it speaks for
+# ---------------------------------------------------------------- the class that its weights favour
 
 
 def formula_of(page):
@@ -304,7 +304,7 @@ def formula_of(page):
     return re.search(r"^probability of (.*) =", text, re.M)[1], prior, tables
 
 
-def test_all_of_the_page_speaks_for_the_class_that_was_asked_for(people, titanic):
+def test_all_of_the_page_evidence_for_the_class_that_was_asked_for(people, titanic):
     model, yes, _ = titanic
     page = weigh.report(model, people, "Survived", costs=(1, 3), pos_label="No")
     seen, text = Reader(page), html.unescape(page)
@@ -322,7 +322,7 @@ def test_all_of_the_page_speaks_for_the_class_that_was_asked_for(people, titanic
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_of_many_classes_the_page_speaks_for_the_one_that_was_asked_for():
+def test_of_many_classes_the_page_evidence_for_the_one_that_was_asked_for():
     data = mixed(n_classes=3)
     model = weigh.EvidenceNB().fit(data, "y")
     page = weigh.report(model, data, "y", pos_label="class 2")

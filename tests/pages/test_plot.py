@@ -83,7 +83,7 @@ def test_heavier_items_come_first_and_silent_ones_are_left_out(ax, model):
     assert lengths == sorted(lengths, reverse=True)
 
 
-def test_what_speaks_for_and_what_speaks_against_differ_in_colour(ax, model):
+def test_what_evidence_for_and_what_evidence_against_differ_in_colour(ax, model):
     BalanceSheetDisplay(model.balance_sheet(CASE)).plot(ax=ax)
     colours = {}
     for bar in ax.patches[:-1]:

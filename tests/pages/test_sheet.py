@@ -133,8 +133,8 @@ def test_the_rival_s_sheet_is_the_same_with_every_sign_changed(case, data):
     for mine, theirs in zip(sheet.items, other.items, strict=True):
         assert mine.weight == -theirs.weight
         assert (mine.feature, mine.level, mine.note) == (theirs.feature, theirs.level, theirs.note)
-    assert {*sheet.speaks_for} == {i for i in sheet.items if -i.weight < 0}
-    assert len(sheet.speaks_for) == len(other.speaks_against)
+    assert {*sheet.evidence_for} == {i for i in sheet.items if -i.weight < 0}
+    assert len(sheet.evidence_for) == len(other.evidence_against)
 
 
 @LIGHT
@@ -143,9 +143,9 @@ def test_every_feature_is_listed_once_in_its_order_and_on_one_side(case):
     model, row = case
     sheet = model.balance_sheet(row)
     assert [item.feature for item in sheet.items] == ["c", "d", "n", "one"]
-    sides = [*sheet.speaks_for, *sheet.speaks_against, *sheet.weightless]
+    sides = [*sheet.evidence_for, *sheet.evidence_against, *sheet.weightless]
     assert Counter(map(id, sides)) == Counter(map(id, sheet.items))
-    for side, sign in ((sheet.speaks_for, -1), (sheet.speaks_against, 1)):
+    for side, sign in ((sheet.evidence_for, -1), (sheet.evidence_against, 1)):
         weights = [sign * item.weight for item in side]
         assert weights == sorted(weights)
 
@@ -523,7 +523,7 @@ def test_the_text_holds_the_weights_times_100_the_total_and_the_probability(case
     model, row = case
     sheet = model.balance_sheet(row)
     text = sheet.to_text(1000)
-    for item in (*sheet.speaks_for, *sheet.speaks_against):
+    for item in (*sheet.evidence_for, *sheet.evidence_against):
         line = next(line for line in text.splitlines() if str(item) in line)
         assert str(abs(round(100 * item.weight))) in line
     assert f"{abs(round(100 * sheet.total))}" in text
@@ -537,9 +537,9 @@ def test_each_side_is_headed_by_the_class_and_ends_in_its_own_sum():
     text = sheet.to_text()
     assert "Evidence for Yes" in text
     assert "Evidence against Yes" in text
-    positive = sum(round(100 * item.weight) for item in sheet.speaks_for)
+    positive = sum(round(100 * item.weight) for item in sheet.evidence_for)
     negative = round(100 * sheet.prior)
-    negative += sum(round(100 * item.weight) for item in sheet.speaks_against)
+    negative += sum(round(100 * item.weight) for item in sheet.evidence_against)
     assert re.search(rf"positive weight\s+\+{positive}\b", text)
     assert re.search(rf"negative weight\s+{negative}\b", text)
     assert str(sheet) == text

@@ -86,7 +86,7 @@ def test_a_file_is_scored_with_the_types_of_training_whatever_its_kind(tmp_path)
     assert scores[0] == scores[1] == scores[2]
 
 
-# ---------------------------------------------------------------- the class that weights speak for
+# ---------------------------------------------------------------- the class that weights favour
 
 
 def test_fit_and_show_say_which_class_positive_weights_speak_for(people, model, tmp_path):

@@ -238,7 +238,7 @@ def test_drift_from_metrics_is_that_of_the_rows(tmp_path, kind):
 def test_a_pair_with_one_known_answer_is_absent_to_drift_of_rows_and_of_metrics(
     tmp_path, monkeypatch
 ):
-    for limit in ("LEAST_GAIN", "SPOKEN_GAIN"):
+    for limit in ("LEAST_GAIN", "MARGIN_GAIN"):
         monkeypatch.setattr(f"weigh.educated.attenuation.{limit}", -np.inf)
     monkeypatch.setattr("weigh.serving.records.MOST_LEVELS", 3)
     model = weigh.EducatedNB(pairs=[("Class", "Sex")]).fit(PEOPLE, "Survived")

@@ -10,8 +10,7 @@ with s the share of the evidence that is not known: 0 for a complete row, 1 for 
 is how a logistic total shrinks if a normal error of variance proportional to s is added to it
 (MacKay 1992); a negative k stands for what known answers say about the others. k is fitted to
 the training rows blanked at random, together with the weights u of *not known* (with more than
-`LOOPS` tables, after them), and then with what the known answers of pairs say about their partners
-(`weigh.educated.partners`).
+`LOOPS` tables, after them), and then with the margins of pairs (`weigh.educated.partners`).
 """
 
 from __future__ import annotations
@@ -45,9 +44,9 @@ LEAST_GAIN = 0.5
 """The factor is kept if it lowers the loss of blanked training rows, in nats over all rows, by more
 than this times the logarithm of the number of rows (Schwarz's criterion for one number)."""
 
-SPOKEN_GAIN = 0.0075
-"""What partners say is kept if it lowers this loss further, by a larger share. A smaller gain would
-not pay for the additional weights."""
+MARGIN_GAIN = 0.0075
+"""Margins are kept if they lower this loss further, by a larger share. A smaller gain would not pay
+for the additional weights."""
 
 FIRST = tuple(np.arange(-2.0, 13.0, 2.0).tolist())
 """Values of ln(1 + k) at which the search may start."""
@@ -56,7 +55,7 @@ ENDS = FIRST[0] - 2, FIRST[-1] + 4
 """Least and largest ln(1 + k)."""
 
 WIDE = 4.0
-"""Prior standard deviation of ln(1 + k), and of each share of what partners say."""
+"""Prior standard deviation of ln(1 + k), and of the share c of each side of a pair."""
 
 AT_ONCE = 2048
 """Rows that are multiplied at a time, so that their numbers stay in the processor's cache."""
@@ -68,7 +67,7 @@ PRECISE = 1e-6
 def attenuate_incomplete(
     evidence: Evidence, rows: Coded, coded: Sequence[Feature | Cross]
 ) -> tuple[Evidence, int]:
-    """Attach the factor of incomplete rows, and let partners speak, where that pays.
+    """Attach the factor of incomplete rows, and margins to pairs, where they lower the loss.
 
     The evidence has two classes and tables in which *not known* weighs zero. The total of a
     complete row does not change. The number of passes is returned too.
@@ -86,17 +85,19 @@ def attenuate_incomplete(
     found = _descend(replace(start, logs=(FIRST[best],)), rows, variances)
     sides = find_sides(evidence, blanked, rows, coded)
     if len(sides):
-        asked = replace(found.asked, sides=sides, spoken=np.zeros(len(sides)))
+        asked = replace(found.asked, sides=sides, side_shares=np.zeros(len(sides)))
         other = _descend(asked, rows, variances)
-        pays = other.blanked_loss < (1 - SPOKEN_GAIN) * found.blanked_loss
+        pays = other.blanked_loss < (1 - MARGIN_GAIN) * found.blanked_loss
         found = other if pays else found
     passes, n_rows = rows.n_passes - before, max(float(evidence.class_counts.sum()), 1.0)
     if found.blanked_loss > plain - LEAST_GAIN * np.log(n_rows):
         return evidence, passes
     asked = found.asked
     rule = Attenuation(float(np.expm1(asked.logs[0])), "known", np.zeros(1), shares)
-    told = replace(shift(evidence, asked.blanked.u), attenuation=rule)
-    return told if asked.sides is None else asked.sides.attach(told, asked.spoken), passes
+    evidence = replace(shift(evidence, asked.blanked.u), attenuation=rule)
+    if asked.sides is not None:
+        evidence = asked.sides.attach(evidence, asked.side_shares)
+    return evidence, passes
 
 
 def _descend(asked: Factored, rows: Coded, variances: Floats) -> _Point:
@@ -150,7 +151,7 @@ def share_evidence(evidence: Evidence, variances: Floats) -> dict[str, float]:
 class Factored:
     """The statistic at some u, c and ln(1 + k): loss, absolute slopes, gradient and Hessian.
 
-    `spoken` has c of each side of a pair. The last line of gradient and Hessian is that of
+    `side_shares` has c of each side of a pair. The last line of gradient and Hessian is that of
     ln(1 + k). The Hessian is that of Gauss and Newton, which is never indefinite.
     """
 
@@ -159,7 +160,7 @@ class Factored:
     prior: float
     logs: tuple[float, ...]
     sides: Sides | None = None
-    spoken: Floats = field(default_factory=lambda: np.zeros(0))
+    side_shares: Floats = field(default_factory=lambda: np.zeros(0))
 
     __reduce__ = by_fields
 
@@ -178,19 +179,19 @@ class Factored:
     def __call__(self, block: Block) -> Sums:
         """The sums over a block and all of its sets of blanks, at the only one of `logs`."""
         target, weight = self.blanked.target, weigh_rows(block)
-        labels, n = target.labels(block), len(self.shares) * self.joint + len(self.spoken) + 1
+        labels, n = target.labels(block), len(self.shares) * self.joint + len(self.side_shares) + 1
         numbers, slopes, hessian = np.zeros(2), np.zeros(n), np.zeros((n, n))
-        said = None if self.sides is None else self.sides.speak(block)
+        expected = None if self.sides is None else self.sides.expect(block)
         for share, blank, totals in self.blanked.draw(block):
             e, bent = _factor(self._unknown(blank), self.logs[0])
-            heard = self._heard(said, blank)
-            away = totals[:, 0] - self.prior + self.spoken @ heard
+            half_known = self._half_known(expected, blank)
+            away = totals[:, 0] - self.prior + self.side_shares @ half_known
             found = target.moments((self.prior + e * away)[:, None], labels, share * weight)
             numbers += found.loss, np.abs(found.slope).sum()
             shown, last = blank if self.joint else blank[:0], away * bent
             for start in range(0, len(block), AT_ONCE):
                 rows = slice(start, start + AT_ONCE)
-                part = (shown[:, rows] * e[rows], heard[:, rows] * e[rows], last[rows])
+                part = (shown[:, rows] * e[rows], half_known[:, rows] * e[rows], last[rows])
                 along = np.vstack(part)
                 slopes += along @ found.slope[rows, 0]
                 hessian += (along * found.curvature[rows, 0]) @ along.T
@@ -201,11 +202,11 @@ class Factored:
         starts = range(0, max(blank.shape[1], 1), AT_ONCE)
         return np.concatenate([self.shares @ blank[:, i : i + AT_ONCE] for i in starts])
 
-    def _heard(self, said: Floats | None, blank: Integers) -> Floats:
-        """What counts of it: where the other answer of the pair alone is not known."""
-        if said is None or self.sides is None:
+    def _half_known(self, expected: Floats | None, blank: Integers) -> Floats:
+        """The expected weights, where the other answer of the pair alone is not known."""
+        if expected is None or self.sides is None:
             return np.zeros((0, blank.shape[1]))
-        return np.asarray(said * (blank[self.sides.other] & ~blank[self.sides.own]))
+        return np.asarray(expected * (blank[self.sides.other] & ~blank[self.sides.own]))
 
     @property
     def joint(self) -> bool:
@@ -236,10 +237,10 @@ class _Point:
     def at(cls, asked: Factored, rows: Coded, variances: Floats) -> _Point:
         """Evaluate in one pass over the rows."""
         numbers, slopes, hessian = rows.sum(asked).arrays
-        own, others = variances if asked.joint else variances[:0], np.ones(len(asked.spoken))
+        own, others = variances if asked.joint else variances[:0], np.ones(len(asked.side_shares))
         free = np.concatenate([own, others, [1.0]]) > 0
         pull = 1 / np.concatenate([LOOSE**2 * own, WIDE**2 * others, [WIDE**2]])[free]
-        here = np.concatenate([asked.blanked.u[: len(own), 0], asked.spoken, asked.logs])[free]
+        here = np.concatenate([asked.blanked.u[: len(own), 0], asked.side_shares, asked.logs])[free]
         loss, size = numbers.tolist()
         whole = loss + 0.5 * float(pull @ here**2)
         gradient, bent = slopes[free] + pull * here, hessian[np.ix_(free, free)] + np.diag(pull)
@@ -251,7 +252,7 @@ class _Point:
     @property
     def _n_free(self) -> int:
         """The number of tables whose u is fitted."""
-        return len(self.gradient) - len(self.asked.spoken) - 1
+        return len(self.gradient) - len(self.asked.side_shares) - 1
 
     @cached_property
     def _sums(self) -> Floats:
@@ -280,6 +281,6 @@ class _Point:
         if asked.joint:
             u[self.variances > 0, 0] -= step[:n]
         log = float(np.clip(asked.logs[0] - step[-1], *ENDS))
-        blanked, spoken = replace(asked.blanked, u=u), asked.spoken - step[n:-1]
-        moved = replace(asked, blanked=blanked, spoken=spoken, logs=(log,))
+        blanked, side_shares = replace(asked.blanked, u=u), asked.side_shares - step[n:-1]
+        moved = replace(asked, blanked=blanked, side_shares=side_shares, logs=(log,))
         return _Point.at(moved, self.rows, self.variances)

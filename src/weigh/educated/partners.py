@@ -1,7 +1,7 @@
-"""Let the known answer of a pair speak for the one that is not known.
+"""The weight of a pair of which only one answer is known: the margins of its table.
 
-A pair weighs nothing unless both answers are known. But a known answer a also says something about
-the other answer: the weight in the other column's table is, on average over the training rows,
+A pair weighs nothing unless both answers are known. But a known answer a also predicts the other
+answer: the weight in the other column's table is, on average over the training rows,
 
     m(a) = mean of w_j(b) over the rows with a
 
@@ -28,7 +28,7 @@ from weigh.pickling import by_fields
 
 @dataclass(frozen=True)
 class Sides:
-    """The columns of pairs, whose known answers speak for the other columns; two for each pair.
+    """The columns of pairs, whose known answers predict the other column's weight; two a pair.
 
     `design` has the levels of each side's column, and `means` has m by place. `own` and `other` are
     the indices of the tables of this column and of the other column of the pair.
@@ -45,8 +45,8 @@ class Sides:
     def __len__(self) -> int:
         return len(self.own)
 
-    def speak(self, block: Block) -> Floats:
-        """What the answer of each side says about the other one: side by row."""
+    def expect(self, block: Block) -> Floats:
+        """The expected weight of the other answer, m(a): side by row."""
         return np.asarray(self.means[self.design.place(block)])
 
     def attach(self, evidence: Evidence, shares: Floats) -> Evidence:
@@ -69,7 +69,7 @@ def find_sides(
     other = own.reshape(-1, 2)[:, ::-1].ravel()
     design = Design(tuple(level_source(p, names.index(p.name), coded) for p in parts))
     weights = np.vstack([[[0.0]], *(table.centred for table in evidence)])
-    asked = _Heard(design, blanked.design, other, weights)
+    asked = _OtherSums(design, blanked.design, other, weights)
     sums, counts = rows.sum(asked).arrays if pairs else (np.zeros(1), np.zeros(1))
     means = sums / np.maximum(counts, np.finfo(float).tiny)
     means[design.starts[:-1]] = 0.0
@@ -101,7 +101,7 @@ def average_margins(table: FeatureTable, olds: Sequence[Evidence], parts: Floats
 
 
 @dataclass(frozen=True)
-class _Heard:
+class _OtherSums:
     """The statistic of the sums of other columns' weights, and of rows, by level of each side."""
 
     design: Design
@@ -114,7 +114,7 @@ class _Heard:
     def __call__(self, block: Block) -> Sums:
         """The sums over a block."""
         places, n, weight = self.design.place(block), self.design.starts[-1], weigh_rows(block)
-        heard = self.tables.pad(self.weights)[self.tables.place(block)[self.other], 0] * weight
-        both = heard, np.tile(weight, (len(places), 1))
+        others = self.tables.pad(self.weights)[self.tables.place(block)[self.other], 0] * weight
+        both = others, np.tile(weight, (len(places), 1))
         sums = [np.bincount(places.ravel(), own.ravel(), n) for own in both]
         return Sums(tuple(np.asarray(own, dtype=np.float64) for own in sums))

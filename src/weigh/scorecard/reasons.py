@@ -114,7 +114,7 @@ def _check(name: Any, known: Mapping[str, str]) -> str:
 def texts_of(table: FeatureTable, text: str, own: Mapping[str, str]) -> tuple[str, ...]:
     """The text of every level of a feature, and last that of no level.
 
-    The text of the feature speaks of a value, so it does not stand for one that is absent.
+    The text of the feature describes a value, so it does not stand for one that is absent.
     """
     texts = [f"{table.shown} is missing" if level is None else text for level in table.levels]
     names = zip((*table.labels, NO_LEVEL), (*texts, f"{table.shown} is not known"), strict=True)

@@ -223,7 +223,7 @@ def _parameters(formula: Formula) -> list[dict[str, Any]]:
     if formula.estimates:
         return []
     classes = [*formula.class_names]
-    roles = {"pos_label": "The class that positive weights speak for."}
+    roles = {"pos_label": "The class that positive weights favour."}
     if formula.link == "softmax":
         roles["against"] = "Its rival; otherwise all the others together."
     return [

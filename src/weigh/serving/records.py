@@ -206,7 +206,7 @@ class Traffic:
     def add(self, rows: Sequence[Row], places: Sequence[Sequence[int]], sums: Floats) -> None:
         """Count rows, given the indices of their levels and the sums of `Scorer.sums`."""
         counts, cells = self.counts, self.sums
-        spoken = [(j, table.margins) for j, table in enumerate(self.tables) if table.margins]
+        half_known = [(j, table.margins) for j, table in enumerate(self.tables) if table.margins]
         with self.lock:
             counts[0] += len(rows)
             for row, own in zip(rows, places, strict=True):
@@ -215,7 +215,7 @@ class Traffic:
                     if cell == table.absent and all(row.get(c) is not None for c in table.columns):
                         cell += 1  # a value never seen in training
                     counts[cell] += 1
-                for k, (j, margins) in enumerate(spoken, 2 * self.n_totals):
+                for k, (j, margins) in enumerate(half_known, 2 * self.n_totals):
                     cells[k] += margins[own[j]]
             for totals in (sums + self.start).tolist():  # faster than NumPy for one row
                 for k, total in enumerate(totals):

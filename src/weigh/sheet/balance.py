@@ -205,12 +205,12 @@ class BalanceSheet(Shown):
         )
 
     @property
-    def speaks_for(self) -> tuple[Item, ...]:
+    def evidence_for(self) -> tuple[Item, ...]:
         """Items with positive weight, heaviest first."""
         return tuple(sorted((i for i in self.items if i.weight > 0), key=lambda i: -i.weight))
 
     @property
-    def speaks_against(self) -> tuple[Item, ...]:
+    def evidence_against(self) -> tuple[Item, ...]:
         """Items with negative weight, heaviest first."""
         return tuple(sorted((i for i in self.items if i.weight < 0), key=lambda i: i.weight))
 

@@ -29,7 +29,7 @@ def sides_of(sheet: BalanceSheet) -> tuple[Side, Side]:
     of, units = sheet.name_of(sheet.pos_label), sheet.units
     prior = units.total(sheet.prior)
     first = [("Base points" if units.are_points else "Prior", prior)]
-    positive, negative = sheet.speaks_for, sheet.speaks_against
+    positive, negative = sheet.evidence_for, sheet.evidence_against
     return (
         _side(f"Evidence for {of}", "positive", first * (prior >= 0), positive, units),
         _side(f"Evidence against {of}", "negative", first * (prior < 0), negative, units),
@@ -218,7 +218,7 @@ def to_text(sheet: BalanceSheet, width: int) -> str:
 def to_view(sheet: BalanceSheet) -> View:
     """The sheet for a notebook: prior and items with bars, the total, and the probability."""
     units, points = sheet.units, sheet.units.are_points
-    lines = [*_join_small(sheet.speaks_for, units), *_join_small(sheet.speaks_against, units)]
+    lines = [*_join_small(sheet.evidence_for, units), *_join_small(sheet.evidence_against, units)]
     own = 0.0 if points else sheet.prior  # base points would dwarf the bars of all others
     scale = max(abs(w) for w in (own, 0.01, *(weight for _, weight in lines)))
     first = "Base points" if points else "Prior"
