@@ -262,7 +262,7 @@ def test_a_prior_that_was_set_stays(old):
     assert moved.decision_function(REST) == pytest.approx(same.decision_function(REST), abs=1e-9)
 
 
-def test_pairs_are_kept_and_updated():
+def test_pairs_are_kept_and_updated(monkeypatch):
     def two(seed, n):
         rng = np.random.default_rng(seed)
         x, c = rng.normal(size=n), rng.choice(["u", "v"], n)
@@ -274,6 +274,9 @@ def test_pairs_are_kept_and_updated():
     assert [pair.columns for pair in model.pairs_] == [("x", "c")]
     found = weigh.update(weigh.summarise(model, first, "bad"), second, "bad")
     assert [pair.columns for pair in found.pairs_] == [("x", "c")]
+    cells = [len(own.evidence_["x & c"].levels) for own in (model, found)]
+    assert cells[0] == cells[1]
+    monkeypatch.setattr("weigh.educated.selection.refine", lambda fit: fit)  # the same cells
     joint = weigh.EducatedNB().fit(pa.concat_tables([first, second]), "bad")
     assert loss(found, rest) < loss(joint, rest) * 1.005
     other = weigh.EducatedNB(pairs=0).fit(second, "bad")
