@@ -15,9 +15,9 @@ Scale: TypeAlias = Literal["linear", "log", "even"]
 CROWDED = 0.1
 """Cut points are crowded if their middle half takes less than this share of their range."""
 
-PAD, LONE = 0.05, 0.5
-"""Drawn width of the unbounded outer intervals: PAD times the range of the cut points, or LONE
-times the size of a single cut point."""
+PAD, WIDE, LONE = 0.05, 0.5, 0.5
+"""Drawn width of the unbounded outer intervals: from PAD to WIDE times the range of the cut points,
+or LONE times the size of a single cut point."""
 
 NOTHING: Floats = np.empty(0)
 TALL = 5.0
@@ -28,6 +28,8 @@ TALL = 5.0
 class NumberAxis:
     """Cut points on a line: on the scale of the numbers, of their logs, or equally far apart.
 
+    `outer` are the drawn widths of the unbounded outer intervals: shares of the cut points' range.
+
     >>> NumberAxis.of((1.0, 2.0, 3.0)).scale, NumberAxis.of((1.0, 1e1, 1e2, 1e3, 1e4, 1e5)).scale
     ('linear', 'log')
     >>> NumberAxis((0.0, 10.0), "linear").ticks(3)
@@ -36,24 +38,41 @@ class NumberAxis:
 
     cuts: tuple[float, ...]
     scale: Scale
+    outer: tuple[float, float] = (PAD, PAD)
 
     @classmethod
-    def of(cls, cuts: tuple[float, ...]) -> NumberAxis:
-        """The first scale on which cut points are not crowded: numbers, logs, ranks."""
-        if not _crowded(np.array(cuts)):
-            return cls(cuts, "linear")
-        if cuts[0] > 0 and not _crowded(np.log(cuts)):
-            return cls(cuts, "log")
-        return cls(cuts, "even")
+    def of(cls, cuts: tuple[float, ...], share: Floats = NOTHING) -> NumberAxis:
+        """The first scale on which cut points are not crowded: numbers, logs, ranks.
+
+        `share` are the shares of the rows by interval. With them, each outer interval is drawn as
+        wide as if its rows lay as densely as those of the interval beside it, within limits.
+        """
+        axis = cls(cuts, _scale(cuts))
+        if len(cuts) < 2 or not len(share) or axis.scale == "even":
+            return axis
+        across = np.diff(axis._on_scale(np.array(cuts)))
+        wide = across[[0, -1]] * share[[0, -1]] / np.maximum(share[[1, -2]], 1e-12)
+        low, high = np.clip(wide / across.sum(), PAD, WIDE).tolist()
+        return cls(cuts, axis.scale, (low, high))
 
     @property
     def _ends(self) -> tuple[float, float]:
         """The least and the largest number that is drawn, on the scale."""
+        return self._reach(*self.outer)
+
+    def _reach(self, below: float, above: float) -> tuple[float, float]:
+        """The ends of the axis if the outer intervals take these shares of the range."""
         first, last = float(self._on_scale(self.cuts[0])), float(self._on_scale(self.cuts[-1]))
-        pad = PAD * (last - first) or LONE * max(abs(last), 1.0)
-        if self.scale == "linear" and len(self.cuts) > 1 and (np.diff(self.cuts) == 1).all():
-            pad = max(pad, 1.0)  # whole numbers one by one: the outer two are as wide as the others
-        return (first - 1, last + 1) if self.scale == "even" else (first - pad, last + pad)
+        if self.scale == "even":
+            return first - 1, last + 1
+        if first == last:
+            pad = LONE * max(abs(last), 1.0)
+            return first - pad, last + pad
+        least = 0.0
+        if self.scale == "linear" and (np.diff(self.cuts) == 1).all():
+            least = 1.0  # whole numbers one by one: the outer two are at least as wide
+        low, high = (max(part * (last - first), least) for part in (below, above))
+        return first - low, last + high
 
     def _on_scale(self, numbers: Floats | float) -> Floats:
         if self.scale == "even":
@@ -85,14 +104,16 @@ class NumberAxis:
             numbers = [*self.cuts[step // 2 :: step]]
         else:
             numbers = (
-                self._round_logs(most) if self.scale == "log" else round_numbers(*self._ends, most)
+                self._round_logs(most)
+                if self.scale == "log"
+                else round_numbers(*self._reach(PAD, PAD), most)
             )
         numbers = numbers or [self.cuts[len(self.cuts) // 2]]
         texts = _texts(numbers)
         return [(float(self.place(x)), text) for x, text in zip(numbers, texts, strict=True)]
 
     def _round_logs(self, most: int) -> list[float]:
-        low, high = np.exp(self._ends)
+        low, high = np.exp(self._reach(PAD, PAD))
         powers = range(floor(log10(low)), ceil(log10(high)) + 1)
         for parts in ((1, 2, 5), (1, 3), (1,)):
             inside = [m * 10.0**p for p in powers for m in parts if low <= m * 10.0**p <= high]
@@ -113,6 +134,12 @@ def round_numbers(low: float, high: float, most: int) -> list[float]:
         if len(inside) <= most:
             return [float(f"{k * step:.12g}") for k in inside]
     return []
+
+
+def _scale(cuts: tuple[float, ...]) -> Scale:
+    if not _crowded(np.array(cuts)):
+        return "linear"
+    return "log" if cuts[0] > 0 and not _crowded(np.log(cuts)) else "even"
 
 
 def _crowded(places: Floats) -> bool:

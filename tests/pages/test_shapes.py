@@ -138,3 +138,24 @@ def test_round_numbers_lie_within_and_are_equally_far_apart(low, span, most):
 def test_whole_numbers_one_by_one_have_intervals_of_one_width(first):
     axis = NumberAxis.of((first, first + 1, first + 2))
     assert np.diff(axis.edges) == pytest.approx(np.full(4, 0.25))
+
+
+def test_outer_intervals_are_as_wide_as_if_their_rows_lay_as_densely_as_those_beside_them():
+    share = np.array([0.22, 0.55, 0.23])
+    axis = NumberAxis.of((4.5, 15.5), share)
+    assert np.diff(axis.edges) == pytest.approx(share)
+    assert axis.heights(share) == pytest.approx(1.0)
+    wide = NumberAxis.of((4.5, 5.5, 15.5), np.array([0.6, 0.001, 0.398, 0.001]))
+    assert np.diff(wide.edges)[[0, -1]] * 1.55 == pytest.approx([0.5, 0.05])
+    assert all(4 <= float(text) <= 16 for _, text in wide.ticks(5))
+
+
+@few
+@given(st.integers(3, 12), st.data())
+def test_areas_of_bars_are_shares_of_rows_unless_they_are_cut(n, data):
+    cuts = tuple(np.cumsum(data.draw(st.lists(st.floats(1, 3), min_size=n - 1, max_size=n - 1))))
+    rows = data.draw(st.lists(st.floats(1, 3), min_size=n, max_size=n))
+    share = np.array(rows) / sum(rows)
+    axis = NumberAxis.of(cuts, share)
+    areas = axis.heights(share) * np.diff(axis.edges)
+    np.testing.assert_allclose(areas / areas.sum(), share, rtol=1e-9)

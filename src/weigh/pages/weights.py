@@ -50,7 +50,7 @@ class Steps:
     @cached_property
     def axis(self) -> NumberAxis:
         """The axis with the positions of the bins."""
-        return NumberAxis.of(self.cuts)
+        return NumberAxis.of(self.cuts, self.share)
 
     def draw(self, name: str, title: str, caption: str = "") -> Any:
         """The chart with a text alternative; `caption` goes before its own caption."""

@@ -233,7 +233,7 @@ class EvidenceDisplay(Display):
         known = any(p.half is not None for p in self.panels_)
         return [
             f"lines and bands are the {exact}" if known and levels else "",
-            "grey bars are shares of the rows" if levels else "",
+            "areas of grey bars are shares of the rows" if levels else "",
             f"grey cells are noise: their {exact} includes 0 (± is half its width)"
             if known and grids
             else "",

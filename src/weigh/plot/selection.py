@@ -270,7 +270,7 @@ def panel_of(
     rank = share * (weights**2).max(axis=1) if tokens else share
     kept, axis = _kept(table, rank, len(question.signs), most), None
     if feature.cuts:
-        axis = NumberAxis.of(feature.cuts)
+        axis = NumberAxis.of(feature.cuts, share[: len(feature.cuts) + 1])
     elif (
         order == "weight"
         and weights.shape[1] == 1
