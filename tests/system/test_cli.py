@@ -217,6 +217,7 @@ def test_fit_says_where_the_model_is_on_stderr_and_nothing_on_stdout(people, tmp
     assert f"hint: weigh show {tmp_path / 'm.json'}" in result.stderr
 
 
+@pytest.mark.needs("sqlglot")
 def test_the_commands_of_hints_take_names_with_spaces_as_they_are(people, tmp_path):
     card, model, sql = (tmp_path / name for name in ("my card.json", "my model.json", "a b.sql"))
     of = (people, "--target", "Survived")
