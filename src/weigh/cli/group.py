@@ -112,6 +112,7 @@ OPTIONS = {
     "keep": "--keep",
     "contributions": "--contributions",
     "reasons": "--reasons",
+    "Scorecard.edit": "weigh edit",
 }
 """The options of parameters; parameters without one are given by --set."""
 

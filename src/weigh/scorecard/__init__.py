@@ -2,6 +2,7 @@
 
 learn      a model with few levels, fitted to a table
 points     weights to whole points, so that ranking changes least; the map from scores to odds
+rare       a warning of levels with few rows and many points
 model      a card where a model is expected: scores, predictions, sheets; the card as JSON
 card       the `Scorecard`
 bands      the cut-off table by score band, the gains table, and the most profitable cut-off

@@ -19,6 +19,7 @@ from weigh.scorecard.impact import Impact, measure_impact
 from weigh.scorecard.learn import fit_card
 from weigh.scorecard.model import OPTIONAL, SETTINGS, CardModel, Edit, load, to_json
 from weigh.scorecard.points import Rounding, Scale, measure_rows, read_model, round_model
+from weigh.scorecard.rare import warn_of_rare
 from weigh.scorecard.reasons import (
     Letter,
     find_level,
@@ -131,6 +132,8 @@ class Scorecard(CardModel, Shown):
         self.base_points = 0
         round_model(self, X, y)
         self._rounded = dict(self._points)  # before any edit
+        if not isinstance(model, Evidence):  # which files and unfinished cards are made from
+            warn_of_rare(self)
 
     from_table = classmethod(fit_card)
 

@@ -13,6 +13,7 @@ from weigh.errors import warn_caller
 from weigh.evidence import Evidence, FeatureTable, join_intervals
 from weigh.frames import Floats, Value
 from weigh.parameters import check_count
+from weigh.scorecard.rare import warn_of_rare
 from weigh.shapes import segment
 from weigh.sheet import find_class
 
@@ -132,6 +133,7 @@ def fit_card(
     card = cls(_leave_out_rare(model.evidence_), **own)
     while (joined := _join_equal(card, given.cut_by_hand)) is not card._source:
         card = cls(joined, **own)  # whose points may be rounded otherwise
+    warn_of_rare(card)
     card.provenance_ = model.provenance_
     return card
 
