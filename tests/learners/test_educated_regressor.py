@@ -10,8 +10,11 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from pyarrow import csv
+from scipy.stats import t as student
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import GammaRegressor, PoissonRegressor, TweedieRegressor
@@ -21,7 +24,15 @@ from tests.commands import run
 import weigh
 from weigh import EducatedRegressor, engine
 from weigh.cli import main
-from weigh.educated.intervals import BlankFactors, CountDistribution, law_interval
+from weigh.educated.intervals import (
+    GRID,
+    BlankFactors,
+    CountDistribution,
+    error_interval,
+    law_interval,
+    weigh_quantiles,
+    widen_tails,
+)
 from weigh.educated.numbers import NumberTarget
 from weigh.educated.prior import curve
 from weigh.educated.solve import find_weights, state_at
@@ -332,6 +343,42 @@ def test_intervals_cover_new_rows_as_often_as_they_state(noise):
         low, high = model.predict_interval(X[1000:], coverage).T
         inside = ((low <= y[1000:]) & (y[1000:] <= high)).mean()
         assert abs(inside - coverage) < 0.04
+
+
+@pytest.mark.parametrize(("n", "least"), [(2, 0.7), (3, 0.8), (5, 0.85), (8, 0.85), (12, 0.85)])
+def test_intervals_of_few_rows_cover_new_rows(n, least):
+    random = np.random.default_rng(n)
+
+    def cover():
+        X = random.normal(size=(n + 200, 4))
+        y = X.sum(axis=1) + random.normal(size=n + 200)
+        low, high = EducatedRegressor().fit(X[:n], y[:n]).predict_interval(X[n:]).T
+        return ((low <= y[n:]) & (y[n:] <= high)).mean()
+
+    assert np.mean([cover() for _ in range(20)]) > least
+
+
+@given(st.integers(1, 2000), st.floats(0, 50), st.integers(0, 99))
+def test_tails_beyond_the_errors_are_those_of_students_t_and_errors_between_stay(n, n_free, seed):
+    errors = np.sort(np.random.default_rng(seed).normal(size=n))
+    quantiles = weigh_quantiles(errors, None)
+    wide = widen_tails(quantiles, n, n_free)
+    inside = (1 / (n + 1) <= GRID) & (n / (n + 1) >= GRID)
+    np.testing.assert_array_equal(
+        wide[inside & (GRID > 0) & (GRID < 1)], quantiles[inside & (GRID > 0) & (GRID < 1)]
+    )
+    assert (np.diff(wide) >= 0).all()
+    assert (wide[GRID < 0.5] <= quantiles[GRID < 0.5]).all()
+    assert np.isfinite(wide).all()
+    if n < 19:
+        reach = max(student.ppf(0.95, max(n_free, 1)), errors[-1])
+        assert error_interval(wide, 0.9)[1] == pytest.approx(reach)
+
+
+def test_the_noise_of_one_row_is_not_known():
+    with pytest.warns(UserWarning, match="the noise of one row is not known"):
+        EducatedRegressor().fit([[1.0]], [5.0])
+    EducatedRegressor(family="poisson").fit([[1.0]], [5.0])
 
 
 @pytest.mark.parametrize("family", ["poisson", "gamma", "tweedie"])

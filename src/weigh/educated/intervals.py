@@ -9,6 +9,12 @@ of the noise. With few rows, their scales are estimated again, too (`weigh.educa
     counts            none: the quantiles of a Poisson count, or of a negative binomial one whose
                       variance is the dispersion times the mean
 
+The smallest of n errors has the probability 1/(n + 1), so n errors say nothing of the quantiles
+below it. There, and above the largest error, quantiles are those of Student's t with n - effective
+parameters degrees of freedom (at least one), and at least as far out as the last error:
+
+    quantile(p) = min(t(p), smallest error)   for p < 1/(n + 1)
+
 An interval for amounts leaves the same probability outside on either side. If its lower limit is
 cut at zero, it covers more than stated. The quantiles of errors hold on average over all rows, so
 the excess is not moved to the other side. For counts, each row has its own distribution. Counts are
@@ -30,13 +36,16 @@ from functools import partial
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
+from scipy.special import stdtrit
 from scipy.stats import nbinom, poisson
 
 from weigh.educated.fit import Fit
 from weigh.educated.loo import ROWS, LeaveOneOut
 from weigh.educated.numbers import NumberTarget, split
+from weigh.educated.scales import degrees_of_freedom
 from weigh.educated.uncertainty import shift_totals
 from weigh.engine import Block
+from weigh.errors import warn_caller
 from weigh.evidence import Evidence, FeatureTable
 from weigh.formula import Spread
 from weigh.frames import Floats, Integers, Table
@@ -45,7 +54,8 @@ from weigh.sheet import find_positions, total_variances
 
 GRID: Floats = np.linspace(0.0, 1.0, 401)
 """Probabilities at which quantiles of errors are stored."""
-
+ENDS = 0.5 / (len(GRID) - 1)
+"""The probability of the outermost quantiles that are stored, which are finite."""
 
 FACTORS = 40
 """Number of equally likely factors that approximate the distribution of an uncertain mean."""
@@ -72,7 +82,37 @@ def error_quantiles(fit: Fit, block: Block, known: bool) -> Floats:
     variances = fit.search.noise * means**power / own
     if not power:
         variances = fit.search.noise * (1 + known * told.variances[:, 0])
-    return weigh_quantiles((numbers - means) / np.sqrt(variances), some.weight)
+    quantiles = weigh_quantiles((numbers - means) / np.sqrt(variances), some.weight)
+    n_rows = len(numbers) if some.weight is None else float(some.weight.sum())
+    if n_rows + 1 >= 1 / ENDS:  # spares the degrees of freedom of a large model
+        return quantiles
+    return widen_tails(quantiles, n_rows, target.n_rows - degrees_of_freedom(fit.state))
+
+
+def widen_tails(quantiles: Floats, n_rows: float, n_free: float) -> Floats:
+    """Quantiles at `GRID` whose tails, beyond the errors of so many rows, are Student's t.
+
+    Errors are in standard deviations that are estimated with `n_free` degrees of freedom.
+
+    >>> none = np.zeros(len(GRID))  # two rows without error
+    >>> error_interval(widen_tails(none, 2, 1), 0.9)
+    (-6.31..., 6.31...)
+    """
+    chance = np.clip(GRID, ENDS, 1 - ENDS)
+    tails = stdtrit(max(n_free, 1.0), chance)
+    first, last = 1 / (n_rows + 1), n_rows / (n_rows + 1)
+    low = np.where(chance < first, np.minimum(tails, quantiles), quantiles)
+    return np.asarray(np.where(chance > last, np.maximum(tails, quantiles), low))
+
+
+def warn_lone_row(target: NumberTarget, n_rows: int) -> None:
+    """Warn if the noise cannot be estimated: counts have that of their distribution."""
+    if not target.counts and n_rows < 2:
+        warn_caller(
+            "the noise of one row is not known, so prediction intervals have almost no width. Fit "
+            "at least 2 rows, better 20",
+            UserWarning,
+        )
 
 
 def weigh_quantiles(values: Floats, weight: Floats | None) -> Floats:

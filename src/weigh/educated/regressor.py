@@ -14,7 +14,7 @@ from weigh import engine
 from weigh.base import NumberEstimator, warn_columns
 from weigh.educated.blanks import zero_not_known
 from weigh.educated.fit import Fit
-from weigh.educated.intervals import check_stated, error_quantiles, row_interval
+from weigh.educated.intervals import check_stated, error_quantiles, row_interval, warn_lone_row
 from weigh.educated.learner import (
     EducatedParameters,
     Pair,
@@ -208,6 +208,7 @@ class EducatedRegressor(EducatedParameters, RegressorMixin, NumberEstimator):
         request = request_pairs(self.pairs, self.unpaired, sample.table)
         with engine.one_blas_thread():  # rounding would depend on the number of threads
             seen = FittedNumbers.of(family, numbers, sample.weights, apart)
+            warn_lone_row(seen.target, len(numbers))
             rows = replace(coded, labels=seen.labels)
             task = Task(rows, tally.tables, seen.target, orders, request)
             fit = fit_and_warn(task, type(self).__name__)
@@ -311,7 +312,8 @@ class EducatedRegressor(EducatedParameters, RegressorMixin, NumberEstimator):
         """The interval in which the target of a new row lies with probability `coverage`.
 
         The columns are the lower and the upper limit. Their distance from the estimate comes from
-        the leave-one-out errors of the training rows, in standard deviations. For counts it comes
+        the leave-one-out errors of the training rows, in standard deviations; of few rows, their
+        outermost quantiles are those of Student's t. For counts it comes
         from the Poisson or negative binomial distribution: it is the shortest interval that
         reaches `coverage`.
 
