@@ -27,11 +27,12 @@ from weigh import (
     EvidenceDisplay,
     EvidenceNB,
     PerplexedNB,
+    Scorecard,
 )
 from weigh.bins import Feature
 from weigh.datasets import titanic
 from weigh.evidence.units import words_of
-from weigh.plot.axes import AGAINST, brief_labels, shorten_all
+from weigh.plot.axes import AGAINST, FOR, brief_labels, shorten_all
 from weigh.plot.panels import SHARE, WEIGHT
 from weigh.plot.selection import limits_of
 from weigh.shapes import NumberAxis
@@ -557,3 +558,13 @@ def test_it_never_shows_and_returns_itself(model, monkeypatch):
     display = EvidenceDisplay(model.evidence_)
     assert display.plot() is display
     assert pyplot.get_fignums() == [display.figure_.number]
+
+
+@pytest.mark.parametrize(("pos_label", "adverse"), [(None, "No"), ("No", "No"), ("Yes", "Yes")])
+def test_the_evidence_of_a_card_is_its_points_and_high_ones_are_good(pos_label, adverse):
+    card = Scorecard(EvidenceNB().fit(titanic(), "Survived"))
+    chosen = {"pos_label": pos_label, "adverse": adverse, "features": "Sex"}
+    display = EvidenceDisplay.from_estimator(card, **chosen)
+    assert sorted(display.panels_[0].weights.ravel()) == sorted(card.points["Sex"])
+    assert display.ax_.get_xlabel().startswith("Points; high scores favour Yes")
+    assert display.colours == ((FOR, AGAINST) if adverse == "No" else (AGAINST, FOR))

@@ -27,6 +27,7 @@ from weigh import (
     NomogramDisplay,
     PerplexedNB,
     RecalibratedClassifier,
+    Scorecard,
 )
 
 
@@ -288,6 +289,39 @@ def test_features_can_be_named_and_the_others_stay_in_the_sum(model):
     points = NomogramDisplay(model.evidence_, features=["Age"]).points
     assert [scale.name for scale in points.scales] == ["Age"]
     assert {scale.name for scale in points.rest} == {"Class", "Sex"}
+
+
+@pytest.mark.parametrize("pos_label", [None, "No", "Yes"])
+def test_a_card_has_its_own_points_whose_sum_is_the_score(ax, model, pos_label):
+    card, row = Scorecard(model, base_score=100, base_odds=1), {"Sex": "Male", "Class": "3rd"}
+    display = NomogramDisplay.from_estimator(card, pos_label=pos_label, ax=ax)
+    scales = {scale.name: scale for scale in display.points_.scales}
+    for name, scale in scales.items():
+        np.testing.assert_allclose(scale.points, [*card.points[name], 0], atol=1e-9)
+    score = card.base_points + sum(
+        scales[name].points[scales[name].labels.index(level)] for name, level in row.items()
+    )
+    assert score == pytest.approx(card.score([row])[0])
+    good = card.probability(score)
+    wanted = 1 - good if pos_label == "No" else good
+    assert float(display.points_.probability(score)) == pytest.approx(float(wanted))
+    written = [text.get_text() for text in ax.texts]
+    assert "Score" in written
+    assert "Total points" not in written
+    assert f"The score is {card.base_points} base points" in " ".join(" ".join(written).split())
+    ticks, _ = drawn(display)
+    low, high = display.points_.ends
+    for i, name in enumerate(scales, 1):
+        places = 100 * (np.sort(scales[name].points) - low) / (high - low)
+        np.testing.assert_allclose(np.sort(ticks[i]), places)
+
+
+def test_features_of_a_card_that_are_left_out_add_their_mean_to_the_score(model):
+    card = Scorecard(model, base_score=100, base_odds=1)
+    points = NomogramDisplay(card.evidence_, features=["Sex"]).points
+    others = [table for table in card.evidence if table.name != "Sex"]
+    means = sum(table.share @ card.points[table.name] for table in others)
+    assert points.added == pytest.approx(card.base_points + means)
 
 
 # ---------------------------------------------------------------- the picture

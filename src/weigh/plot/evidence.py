@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Self
 
+import numpy as np
+
 from weigh.evidence import Evidence, evidence_of, with_labels
 from weigh.plot.axes import (
     OKABE_ITO,
@@ -121,7 +123,7 @@ class EvidenceDisplay(Display):
         if adverse is None:
             return False
         k = find_class(self.evidence.classes.tolist(), adverse, role="adverse")
-        signs = self.question.signs[0]
+        signs = np.sign(self.question.scale) * self.question.signs[0]
         return bool((signs[k] if len(signs) > 1 else signs[0] * (2 * k - 1)) > 0)
 
     def _panel(self, i: int, most: int) -> Panel:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import ceil, floor, log10
 from typing import Any, Self
 
@@ -60,10 +60,11 @@ class NomogramDisplay(Display):
 
         log odds = prior + weights = start + per_point (points of all levels)
 
-    The lowest level of a feature has 0 points, and the widest feature reaches 100. Read the points
-    of each level on the top scale, add them up, and read the probability below the total. The
-    result is that of `predict_proba`. A ring marks an answer that is not known or was never seen in
-    training: it weighs nothing, but that is rarely 0 points. The factor of `EducatedNB` for
+    The lowest level of a feature has 0 points, and the widest feature reaches 100. A scorecard
+    keeps its own points, and its base points and those of the levels add up to the score. Read the
+    points of each level on the top scale, add them up, and read the probability below the total.
+    The result is that of `predict_proba`. A ring marks an answer that is not known or was never
+    seen in training: it weighs nothing, but that is rarely 0 points. The factor of `EducatedNB` for
     incomplete rows is left out, so a result with rings is approximate. A rare level far from the
     others is an arrow at the edge with its points in brackets. Labels that would overlap are left
     out; their ticks stay, and `points_` lists them all.
@@ -137,7 +138,8 @@ class NomogramDisplay(Display):
         return cls(evidence, **choice).plot(ax=ax)
 
     def _size(self) -> tuple[float, float]:
-        row = TALL if any(map(_is_crowded, self.points.scales)) else ROW
+        crowded = any(_is_crowded(scale, self.points.across) for scale in self.points.scales)
+        row = TALL if crowded else ROW
         return 9.0, row * (len(self.points.scales) + 3) + ROW + 0.3
 
     def _draw(self, ax: Any) -> None:
@@ -146,14 +148,13 @@ class NomogramDisplay(Display):
         self.points_ = self._that_fit(size)
         names = [scale.name for scale in self.points_.scales]
         about = f"{self._result.capitalize()} of {self.question.about}"
-        rows = ScaleRows(
-            ax, size, ["Points", *names, "Total points", about], self._words(self.points_)
-        )
-        tens = np.linspace(0, 100, 11)
-        rows.draw_grid(tens, len(names))
-        rows.draw_axis(0, tens, [f"{ten:.0f}" for ten in tens])
+        total = "Total points" if self.points_.card is None else "Score"
+        rows = ScaleRows(ax, size, ["Points", *names, total, about], self._words(self.points_))
+        tens = _ticks(*self.points_.ends)
+        rows.draw_grid(self.points_.across(tens), len(names))
+        rows.draw_axis(0, self.points_.across(tens), [f"{ten:.0f}" for ten in tens])
         for i, scale in enumerate(self.points_.scales, 1):
-            _draw_scale(rows, i, scale)
+            _draw_scale(rows, i, scale, self.points_.across)
         self._draw_total(rows, len(names) + 1)
 
     def _that_fit(self, size: tuple[float, float]) -> PointScales:
@@ -165,19 +166,18 @@ class NomogramDisplay(Display):
         return points
 
     def _totals(self, points: PointScales) -> tuple[float, float]:
-        """The limits of the totals: from 0 to the highest total, cut at EXTREME probabilities."""
+        """The limits of the totals: the lowest and the highest, cut at EXTREME probabilities."""
+        lowest, highest = points.lowest, points.highest
+        ends = lowest, highest if lowest < highest else lowest + 1.0
         if self.evidence.estimates:
-            return 0.0, points.highest or 1.0
-        least, most = points.total(np.array([EXTREME, 1 - EXTREME])).tolist()
-        low, high = max(least, 0.0), min(most, points.highest)
-        return (low, high) if low < high else (0.0, points.highest or 1.0)
+            return ends
+        least, most = sorted(points.total(np.array([EXTREME, 1 - EXTREME])).tolist())
+        low, high = max(least, lowest), min(most, highest)
+        return (low, high) if low < high else ends
 
     def _draw_total(self, rows: ScaleRows, place: int) -> None:
-        from matplotlib.ticker import MaxNLocator
-
         low, high = self._totals(self.points_)
-        ticks = np.asarray(MaxNLocator(10).tick_values(low, high))
-        ticks = ticks[(ticks >= low) & (ticks <= high)]
+        ticks = _ticks(low, high)
         rows.draw_axis(place, _across(ticks, low, high), [f"{tick:g}" for tick in ticks])
         numbers, totals = self._answers(low, high)
         kept = [i for i, total in enumerate(totals) if low - 1e-9 <= total <= high + 1e-9]
@@ -205,9 +205,7 @@ class NomogramDisplay(Display):
         return found, points.total_of(np.array(found))
 
     def _words(self, points: PointScales) -> str:
-        told = [
-            f"Add up the points of a row's levels, and read the {self._result} below the total."
-        ]
+        told = [_how_to_add(points, self._result)]
         told.append("○ is for an answer that is not known, or new.")
         rule = self.evidence.attenuation
         if rule is not None and rule.form == "known":
@@ -215,18 +213,37 @@ class NomogramDisplay(Display):
             own = " and the margins of pairs are" if margins else " is"
             told.append(f"With ○ it is approximate: the factor of incomplete rows{own} left out.")
         if points.rest:
-            least = -sum(scale.mean for scale in points.rest)
-            most = sum(scale.length for scale in points.rest) + least
+            least = sum(scale.lowest - scale.mean for scale in points.rest)
+            most = sum(scale.length - scale.mean for scale in points.rest)
             told.append(
                 f"{len(points.rest)} more features are taken at their mean; they could add "
                 f"{least:+.0f} to {most:+.0f} points."
             )
         low, high = self._totals(points)
-        if low > 0 or high < points.highest:
+        if low > points.lowest or high < points.highest:
             told.append(f"Totals beyond the scale are within {EXTREME:g} of certain.")
         if points.answers is not None:
             told.append(f"The probability is of a row with an answer to {points.answers} features.")
         return " ".join(filter(None, [*told, after(self.evidence)]))
+
+
+def _how_to_add(points: PointScales, result: str) -> str:
+    """The first sentence below the scales."""
+    if points.card is None:
+        return f"Add up the points of a row's levels, and read the {result} below the total."
+    rest = ", with the mean of the features that are not drawn" if points.rest else ""
+    return (
+        f"The score is {points.added:.0f} base points{rest}, plus the points of a row's levels. "
+        f"Read the {result} below it."
+    )
+
+
+def _ticks(low: float, high: float) -> Floats:
+    """About ten round numbers between two numbers."""
+    from matplotlib.ticker import MaxNLocator
+
+    ticks = np.asarray(MaxNLocator(10).tick_values(low, high))
+    return ticks[(ticks >= low) & (ticks <= high)]
 
 
 def _across(totals: Floats, low: float, high: float) -> Floats:
@@ -234,38 +251,48 @@ def _across(totals: Floats, low: float, high: float) -> Floats:
     return np.asarray(100 * (totals - low) / (high - low))
 
 
-def _is_crowded(scale: FeatureScale) -> bool:
+def _is_crowded(scale: FeatureScale, across: Callable[[Any], Floats]) -> bool:
     """Whether the labels of a scale need more than one line above it and one below."""
     taken: Taken = {}
     some = np.flatnonzero(scale.within & scale.named)[:MOST_LABELS]
-    for i in some if scale.length >= LONG else ():
+    places = across(scale.points)
+    for i in some if _is_long(scale, across) else ():
         if i == scale.no_level:
             continue
         half = min(width_of(scale.labels[i], LARGE), LONGEST * WIDE) / 2
-        middle = max(WIDE * scale.points[i] / 100, half)
+        middle = max(WIDE * places[i] / 100, half)
         if not find_slot(taken, (1, -1), middle, half + GAP / 2):
             return True
     return False
 
 
-def _draw_scale(rows: ScaleRows, place: int, scale: FeatureScale) -> None:
+def _is_long(scale: FeatureScale, across: Callable[[Any], Floats]) -> bool:
+    """Whether a scale has space for two lines of labels above it and two below."""
+    start, end = across([scale.lowest, scale.length])
+    return bool(end - start >= LONG)
+
+
+def _draw_scale(
+    rows: ScaleRows, place: int, scale: FeatureScale, across: Callable[[Any], Floats]
+) -> None:
     """Draw a feature: a tick for each level, small where its label does not fit.
 
     Labels are placed in this order: levels beyond the scale, because their points cannot be read
     off; the ends of the scale; common levels.
     """
-    points, near = scale.points, scale.within
-    rows.draw_line(place, 0.0, scale.length)
+    points, near = across(scale.points), scale.within
+    start, end = across([scale.lowest, scale.length])
+    rows.draw_line(place, start, end)
     known = np.arange(len(points)) != scale.no_level
-    ends = np.isin(points, [0.0, scale.length]) & near
+    ends = np.isin(points, [start, end]) & near
     tried = np.lexsort([-scale.share, ~ends, near])
     tried = tried[scale.named[tried] | ~near[tried]][:MOST_LABELS]
     told = np.zeros(len(points), dtype=bool)
-    slots = rows.slots if scale.length >= LONG else rows.slots[:2]
+    slots = rows.slots if _is_long(scale, across) else rows.slots[:2]
     max_offset = ASTRAY if len(points) > FEW else 1.0  # few ticks: labels are clear anyway
     for i, text in zip(tried, rows.cut([scale.labels[i] for i in tried]), strict=True):
         if not near[i]:
-            rows.point_beyond(place, points[i], text)
+            rows.point_beyond(place, points[i], f"{text} ({scale.points[i]:.0f})")
         elif known[i]:
             told[i] = rows.name_tick(place, points[i], text, slots, max_offset)
         else:  # the shape of a ring identifies it, wherever its label is

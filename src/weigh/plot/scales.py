@@ -11,6 +11,7 @@ from scipy.special import expit, logit
 
 from weigh.bins import Cross, Feature, printable
 from weigh.evidence import Evidence, FeatureTable, Recalibration
+from weigh.evidence.units import Units
 from weigh.frames import Floats, Integers
 from weigh.plot.axes import (
     FAINT,
@@ -51,8 +52,13 @@ class FeatureScale:
 
     @property
     def length(self) -> float:
-        """The points of the highest level on the scale; the lowest has 0."""
-        return float(self.points[self.within].max(initial=0))
+        """The points of the highest level on the scale."""
+        return float(self.points[self.within].max())
+
+    @property
+    def lowest(self) -> float:
+        """The points of the lowest level on the scale: 0 but for a scorecard."""
+        return float(self.points[self.within].min())
 
     @property
     def mean(self) -> float:
@@ -72,6 +78,10 @@ class PointScales:
     If the model's exponent depends on the number of answers of a row, `start` and `per_point` are
     those of a row with `answers` answers.
 
+    Of a scorecard, with the units `card`, the points are its own. The total is the score: the base
+    points, the points of the levels, and the mean of the features that are not drawn; `added` is
+    the sum of the first and the last.
+
     The features of `rest` are not drawn; `start` includes their mean. If the model recalibrates,
     `curve` maps these log odds, times `sign` (log odds of the second class), to recalibrated ones.
     """
@@ -84,6 +94,8 @@ class PointScales:
     curve: Recalibration | None = None
     answers: int | None = None
     link: str = "logistic"
+    card: Units | None = None
+    added: float = 0.0
 
     def estimate(self, total: Floats) -> Floats:
         """The estimate of a regressor at a total of points."""
@@ -110,9 +122,27 @@ class PointScales:
         return np.asarray((log_odds - self.start) / self.per_point)
 
     @property
+    def lowest(self) -> float:
+        """The lowest total of levels on the scales."""
+        return self.added + sum(scale.lowest for scale in self.scales)
+
+    @property
     def highest(self) -> float:
         """The highest total of levels on the scales."""
-        return sum(scale.length for scale in self.scales)
+        return self.added + sum(scale.length for scale in self.scales)
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The points at the ends of the scale that all features share."""
+        if self.card is None:
+            return 0.0, 100.0
+        low, high = min(s.lowest for s in self.scales), max(s.length for s in self.scales)
+        return (low, high) if low < high else (low, low + 1.0)
+
+    def across(self, points: Any) -> Floats:
+        """Positions of points on the shared scale, from 0 to 100."""
+        low, high = self.ends
+        return np.asarray(100 * (np.asarray(points) - low) / (high - low))
 
 
 def _invert(curve: Recalibration, log_odds: Floats) -> Floats:
@@ -126,16 +156,21 @@ def _invert(curve: Recalibration, log_odds: Floats) -> Floats:
 def make_points(
     evidence: Evidence, question: WeightLine, choice: Choice, answers: int | None = None
 ) -> PointScales:
-    """Points from 0 to 100: the lowest level of each feature has 0, the widest feature has 100."""
+    """Points from 0 to 100: the lowest level of each feature has 0, the widest feature has 100.
+
+    A scorecard keeps its own points.
+    """
     drawn, rest = ([t for t in part if t.counts.any()] for part in (choice.drawn, choice.left_out))
     parts = [_levels(table, question) for table in (*drawn, *rest)]
     usual = [usual_weights(part.weights, part.share) for part in parts]
-    allowed = question.allowed / question.scale
+    allowed = question.allowed / abs(question.scale)
     more = max(*(0.5 * float(np.ptp(weights)) for weights in usual), allowed)
     near = [
         (part.weights >= weights.min() - more) & (part.weights <= weights.max() + more)
         for part, weights in zip(parts, usual, strict=True)
     ]
+    if evidence.units.are_points:
+        return _keep_points(evidence, question, parts, near, len(drawn))
     inside = [part.weights[mask] for part, mask in zip(parts, near, strict=True)]
     unit = float(max(map(np.ptp, inside))) / 100 or 0.01  # any unit, if all weights are zero
     scales = [
@@ -149,6 +184,19 @@ def make_points(
     link = evidence.link if evidence.estimates else "logistic"
     points = PointScales(*parted, lowest, unit, sign, curve, link=link)
     return _from_prior(evidence, question, points, answers)
+
+
+def _keep_points(
+    evidence: Evidence, question: WeightLine, parts: list[_Levels], near: list[Any], n: int
+) -> PointScales:
+    """The scales of a scorecard: n of them are drawn, and the others are at their mean."""
+    units, unit = evidence.units, 1 / question.scale
+    scales = [part.scale(mask, 0.0, unit) for part, mask in zip(parts, near, strict=True)]
+    added = units.total(float(evidence.prior_row[-1])) + sum(scale.mean for scale in scales[n:])
+    sign, curve = float(question.signs[0, -1]), evidence.recalibration
+    parted = tuple(scales[:n]), tuple(scales[n:])
+    start = -unit * units.start
+    return PointScales(*parted, start, unit, sign, curve, card=units, added=added)
 
 
 @dataclass(frozen=True, eq=False)
@@ -352,7 +400,7 @@ class ScaleRows:
         )
 
     def point_beyond(self, place: int, points: float, text: str) -> None:
-        """Mark a level beyond the scale: an arrow at the edge, and its points if there is space."""
+        """Mark a level beyond the scale: an arrow at the edge, and its text if there is space."""
         edge, arrow = (100.0, "▶") if points > 0 else (0.0, "◀")
         self.ax.scatter([edge], [place], marker=">" if points > 0 else "<", s=22, color=FOR)
-        self.name_tick(place, edge, f"{arrow} {text} ({points:.0f})")
+        self.name_tick(place, edge, f"{arrow} {text}")

@@ -31,6 +31,7 @@ class WeightLine:
     scale: float = 100.0  # of the numbers drawn
     digits: int = 0  # their decimal places
     caption: str = ""  # what they are; empty for weights of evidence
+    per_nat: float = 100.0  # the number drawn for a nat, or 100 times the smallest of amounts
 
     @property
     def words(self) -> str:
@@ -45,7 +46,7 @@ class WeightLine:
     @property
     def allowed(self) -> float:
         """How far a rare level may lie from the others on the axes: 1.5 nats, for amounts alike."""
-        return 100 * ALLOWED * self.step
+        return self.per_nat * ALLOWED * self.step
 
     def weights(self, table: FeatureTable) -> Floats:
         """Weights by level and line."""
@@ -85,8 +86,13 @@ def ask(evidence: Evidence, pos_label: Any = None, against: Any = None) -> Weigh
     about = names[a]
     if b >= 0 and not two:
         about += f" rather than {names[b]}"
-    about = printable(about)
-    return WeightLine((about,), difference(len(classes), a, b)[None, :], about)
+    about, signs = printable(about), difference(len(classes), a, b)[None, :]
+    if evidence.units.are_points:  # which are those of the good class, whatever the question
+        per_nat = evidence.units.scale
+        scale = per_nat if a else -per_nat
+        caption = f"Points; high scores favour {printable(names[-1])}"
+        return WeightLine((about,), signs, about, scale, caption=caption, per_nat=per_nat)
+    return WeightLine((about,), signs, about)
 
 
 def _ask_number(evidence: Evidence) -> WeightLine:
