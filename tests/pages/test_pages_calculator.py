@@ -1185,3 +1185,35 @@ def test_the_page_of_a_number_shows_its_estimate_and_refuses_what_belongs_to_cla
     for option in ({"pos_label": "y"}, {"adverse": "y"}, {"cut_off": 0.5}):
         with pytest.raises(ValueError, match=next(iter(option))):
             weigh.calculator(model, **option)
+
+
+TYPE = """
+const field = document.getElementById(arguments[0]);
+field.value = arguments[1];
+field.dispatchEvent(new Event("input"));
+return document.getElementById(arguments[0].replace("a", "h")).textContent;
+"""
+
+
+@pytest.mark.system
+def test_a_number_that_no_row_had_is_told_beside_its_field_and_on_the_sheet(browser, tmp_path):
+    rows = [{"senior": i % 2, "tenure": i % 40} for i in range(400)]
+    bins = {"senior": [0.5], "tenure": [k + 0.5 for k in range(9)]}
+    model = weigh.EvidenceNB(bins=bins).fit(rows, [i % 2 + i % 3 > 1 for i in range(400)])
+    weigh.calculator(model, path=tmp_path / "page.html")
+    browser.open(tmp_path / "page.html")
+    outside = ". Outside 0 to 1, the values of the training rows"
+    assert browser.run(TYPE, "a0", "1") == "Level: 1"
+    assert browser.run(TYPE, "a0", "5") == f"Level: 5 (read as 1){outside}"
+    assert browser.run(TYPE, "a0", "-2") == f"Level: -2 (read as 0){outside}"
+    assert browser.run(TYPE, "a0", "0.7") == "Level: 0.7 (read as 1)"
+    assert browser.run(TYPE, "a1", "7") == "Level: 7"
+    assert browser.run(TYPE, "a1", "6.75") == "Level: 6.75 (read as 7)"
+    browser.run(TYPE, "a0", "5")
+    items = browser.run(SCORE, [[[5, 6.75], {}]])[0]["items"]
+    sheet = model.balance_sheet({"senior": 5, "tenure": 6.75})
+    words = {str(item) for item in sheet.items}
+    assert words == {"senior = 5 (read as 1)", "tenure = 6.75 (read as 7)"}
+    assert {item["words"] for item in items} == words
+    reasons = weigh.reasons(model, [{"senior": 5, "tenure": 6.75}], n=2)
+    assert {reasons[f"reason_{k}"][0].as_py() for k in (1, 2)} == words

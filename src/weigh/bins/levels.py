@@ -96,16 +96,17 @@ class Feature(NamedLevels):
         return list_conditions(self)
 
     def misread(self, table: Table) -> tuple[Integers, Floats]:
-        """Rows whose number is neither 0 nor 1 but gets a level labelled so, and these numbers.
+        """Rows whose number is not the one of its label, as 2 where levels are 0 and 1, and these.
 
+        Of other columns of whole numbers, these are the fractions.
         Rows in which the question is not asked are left out.
         """
-        if not self.reads_binary:
+        if not self.reads_whole:
             return np.zeros(0, np.intp), np.zeros(0)
         column = self._column(table)
         values = (column.numbers(self.name) if isinstance(column, Codes) else column).values
-        known = np.array([0.0, 1.0, *self.values], dtype=np.float64)
-        odd = ~(np.isin(values, known) | np.isnan(values))
+        sound = np.isin(values, [0.0, 1.0]) if self.reads_binary else values == np.rint(values)
+        odd = ~(sound | np.isin(values, np.array(self.values, np.float64)) | np.isnan(values))
         rows = np.flatnonzero(odd & self.is_asked(table))
         return rows, values[rows]
 

@@ -195,15 +195,20 @@ class NamedLevels:
         return len(self.cuts) == 1 and 0.0 <= self.cuts[0] < 1.0
 
     def tell(self, text: str, value: Value) -> str:
-        """The text of a level for a row with this value; it says if a number is read as 0 or 1.
+        """The text of a level for a row with this value; it says if a number is read as another.
 
         >>> from weigh.bins import Feature
         >>> smoker = Feature("smoker", cuts=(0.5,), whole=True, binary=True)
         >>> smoker.tell("1", 1), smoker.tell("1", 2)
         ('1', '2 (read as 1)')
+        >>> months = Feature("months", cuts=(1.5, 2.5), whole=True)
+        >>> months.tell("2", 2), months.tell("2", 2.5)
+        ('2', '2.5 (read as 2)')
         """
-        number = self.reads_binary and isinstance(value, int | float)
-        odd = number and value not in (0, 1, *self.values)
+        if not isinstance(value, int | float) or value in self.values:
+            return text
+        single = self.reads_whole and text.replace(",", "").removeprefix("-").isdecimal()
+        odd = value not in (0, 1) if self.reads_binary else single and value != round(value)
         return f"{value:.10g} (read as {text})" if odd else text
 
     def tell_label(self, place: int, values: Sequence[Value]) -> str:

@@ -86,6 +86,7 @@
 
   // Input of a number, with its bin, and buttons for special codes and for missing.
   const FAR = ". Far beyond the bins of the training rows: check the value and its unit";
+  const OUTSIDE = ". Outside 0 to 1, the values of the training rows";
 
   function number(column, j) {
     let missing = false;
@@ -111,7 +112,8 @@
       const place = odd ? -1 : weigh.place(part, value);
       const plain = input.value.includes(",") ? `Read as ${value}. ` : "";
       const far = weigh.isFar(part, value) ? FAR : "";
-      const level = value === null ? "" : `${plain}Level: ${part.labels[place]}${far}`;
+      const outside = weigh.isOutside(part, value) ? OUTSIDE : "";
+      const level = value === null ? "" : `${plain}Level: ${weigh.tell(part, place, value)}${outside}${far}`;
       hint.textContent = odd ? "Not a number: taken as not known" : level;
       for (const [code, button] of buttons) button.setAttribute("aria-pressed", value === code);
       return odd ? null : value;

@@ -84,9 +84,26 @@ const weigh = (() => {
     return answer < first - (last - first) || answer > last + (last - first);
   }
 
+  // A bin of one whole number is told with the number that was typed, if it is another one.
+  function tell(part, at, answer) {
+    const text = part.labels[at];
+    const whole = part.cuts && at <= part.cuts.length && /^-?[\d,]+$/.test(text);
+    const odd = whole && typeof answer === "number" && Number(text.replaceAll(",", "")) !== answer;
+    return odd ? `${Number(answer.toPrecision(10))} (read as ${text})` : text;
+  }
+
+  // Whether a number lies outside 0 to 1 in a column whose bins are labelled so.
+  const isOutside = (part, answer) =>
+    typeof answer === "number" &&
+    (answer < 0 || answer > 1) &&
+    part.labels[0] === "0" &&
+    part.labels[1] === "1" &&
+    part.cuts.length === 1 &&
+    !part.specials.includes(answer);
+
   const spell = (part, at, answer, model) =>
     at >= 0
-      ? part.labels[at]
+      ? tell(part, at, answer)
       : answer === null
         ? "not known"
         : answer === MISSING
@@ -377,5 +394,5 @@ const weigh = (() => {
     };
   }
 
-  return { MISSING, open, place, isFar, line, sheet, variance: varianceOf, expit, logit };
+  return { MISSING, open, place, isFar, isOutside, tell, line, sheet, variance: varianceOf, expit, logit };
 })();
