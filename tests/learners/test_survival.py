@@ -570,6 +570,7 @@ def test_the_export_of_a_hazard_agrees_with_the_model(files, tmp_path):
     found = run("export", model, "--to", "sql", "-o", query)
     assert found.exit_code == 0
     assert f"{weigh.load(model).period_ends_[-1]:g}" in found.stderr
+    assert "EducatedSurvival exported to sql" in found.stderr
     assert run("check", query, model).exit_code == 0
     copy = tmp_path / "copy.json"
     assert run("export", model, "--to", "json", "-o", copy).exit_code == 0

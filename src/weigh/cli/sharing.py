@@ -201,12 +201,13 @@ def export(model: str, to: str, output: str, **options: Any) -> None:
 
     keep_apart(output, model)
     check_ending(to, output)
-    fitted = read_hazard(model, to)
+    loaded = read_any(model, times=True)
+    fitted = hazard_of(loaded, to)
     for name in options["keep"]:
         advise_keep(name, fitted)
     if output != "-":
         weigh.export(fitted, to, path=output, **options)
-        say(f"{type(fitted).__name__} exported to {to}: {output}")
+        say(f"{type(loaded).__name__} exported to {to}: {output}")
         if hasattr(fitted, "classes_"):
             hint(f"weigh check {quote(output)} {quote(model)}")
         return
@@ -219,9 +220,8 @@ def export(model: str, to: str, output: str, **options: Any) -> None:
         click.echo(written, nl=False)
 
 
-def read_hazard(path: str, to: str | None = None) -> Any:
-    """Load a model to export; for a survival model its hazard, as a classifier of periods."""
-    found = read_any(path, times=True)
+def hazard_of(found: Any, to: str | None = None) -> Any:
+    """The model to export; of a survival model its hazard, as a classifier of periods."""
     if not hasattr(found, "predict_survival") or to == "json":
         return found
     if to is not None:
@@ -285,7 +285,7 @@ def check(exported: str, model: str, dialect: str | None) -> None:
 
     if exported.endswith(".json") and not model.endswith(".json"):
         exported, model = model, exported  # allow the model first, as in other commands
-    fitted = read_hazard(model)
+    fitted = hazard_of(read_any(model, times=True))
     try:
         found = compare(exported, fitted, dialect)
     except ImportError as error:
