@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
@@ -373,6 +374,17 @@ def test_tails_beyond_the_errors_are_those_of_students_t_and_errors_between_stay
     if n < 19:
         reach = max(student.ppf(0.95, max(n_free, 1)), errors[-1])
         assert error_interval(wide, 0.9)[1] == pytest.approx(reach)
+
+
+def test_the_name_of_a_series_names_the_estimates():
+    X, y = draw()
+    for named in (pd.Series(y, name="price"), pl.Series("price", y)):
+        model = EducatedRegressor(pairs=0).fit(X, named)
+        assert "Estimate of price" in str(model.balance_sheet(X[:1]))
+        assert "estimates of price" in str(weigh.evaluate(model, X, named))
+        assert {*model.feature_names_in_} == {*X.columns}
+    for bare in (y, pd.Series(y), pd.Series(y, name=0), pl.Series(y)):
+        assert EducatedRegressor(pairs=0).fit(X, bare).evidence_.classes[0] == "y"
 
 
 def test_the_noise_of_one_row_is_not_known():

@@ -170,8 +170,20 @@ def number_sample(table: Table, y: Any, sample_weight: Any = None) -> tuple[Samp
         table = table.without({y})
         refuse_empty(table)
     sample = label_sample(table, rows, sample_weight)
-    sample = replace(sample, target=y if isinstance(y, str) else "y")
-    return sample, column.values[sample.kept]
+    return replace(sample, target=_name_of(y)), column.values[sample.kept]
+
+
+def _name_of(y: Any) -> str:
+    """What numbers are called: their column of the table, or the name of a Series.
+
+    >>> import pandas as pd
+    >>> _name_of(pd.Series([1.0], name="price")), _name_of(np.ones(1))
+    ('price', 'y')
+    """
+    if isinstance(y, str):
+        return y
+    own = getattr(y, "name", None)
+    return own if isinstance(own, str) and own.strip() else "y"
 
 
 def read_numbers(table: Table, given: Any, role: str, missing: bool = False) -> Floats:
