@@ -590,6 +590,25 @@ def test_evaluate_prints_and_writes_the_tables_of_a_card(folder, judged):
     assert pd.read_csv(out / "impact.csv")["group"].tolist() == ["even", "odd"]
 
 
+def test_evaluate_prints_the_rates_of_a_cut_off_without_groups(folder, judged):
+    path, loans = folder / "decided.json", folder / "decided.csv"
+    weigh.save(judged.card, path)
+    judged.rows.to_csv(loans, index=False)
+    for cut_off in (int(np.median(judged.scores)), 10_000):
+        asked = ("evaluate", path, loans, "--target", "status", "--cut-off", cut_off)
+        told, approved = run(*asked, "--json"), judged.scores >= cut_off
+        rate = judged.is_bad[approved].mean() if approved.any() else None
+        assert json.loads(told.stdout)["decided"] == {
+            "cut_off": cut_off,
+            "approval_rate": pytest.approx(approved.mean()),
+            "bad_rate": None if rate is None else pytest.approx(rate),
+            "adverse": judged.bad,
+        }
+        words = " ".join(run(*asked).stdout.split())
+        wanted = "none" if rate is None else f"{100 * approved.mean():.1f}%"
+        assert f"A cut-off of {cut_off} approves {wanted} of the rows" in words
+
+
 @pytest.mark.parametrize("asked", [("--profit", 1, -1), ("--cut-off", 5), ("--tables", "x")])
 def test_evaluate_refuses_options_of_a_card_for_a_model(folder, asked):
     weigh.save(weigh.EvidenceNB().fit(LOANS, "status"), path=folder / "plain.json")

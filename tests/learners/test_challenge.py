@@ -284,6 +284,10 @@ def test_the_commands_take_a_score_as_the_cut_off_of_a_card(tmp_path, monkeypatc
     accepted = (card.score(X) >= score) == (pos_label == "good")
     assert 0 < accepted.mean() < 1
     assert json.loads(told)["old"]["above"] == pytest.approx(accepted.mean())
+    page = run("challenge", paths[0], *paths, *words, "--pos-label", pos_label).stdout
+    side = "of at least" if pos_label == "good" else "below"
+    assert f"At a score {side} {score} (a probability of {pos_label} above 0." in page
+    assert f"Flagged: a score {side} {score} " in page
     sessions = []
     monkeypatch.setattr("weigh.workbench.edit_in_browser", lambda s, *_, **__: sessions.append(s))
     run("edit", *paths, *words)

@@ -82,7 +82,7 @@ def evaluate(
 
     fitted = read_any(model, times=True)
     of_card = {name: asked.pop(name) for name in ("profit", "cut_off", "tables")}
-    _check_card_options(fitted, model, asked["by"], of_card)
+    _check_card_options(fitted, model, of_card)
     own = read_exposure(fitted, exposure)
     outcome = outcome_of(fitted, event, duration)
     if outcome is not None:
@@ -103,25 +103,32 @@ def evaluate(
     found = weigh.evaluate(fitted, table, target, train=rows, **asked)
     if is_card(fitted):
         weight, by = asked["sample_weight"], asked["by"]
-        _print_card(found, _score_tables(fitted, table, target, weight, by, of_card), as_json)
+        tables = _score_tables(fitted, table, target, weight, by, of_card)
+        decided = None
+        if of_card["cut_off"] is not None:
+            rows = fitted.bands(table, target, EACH_SCORE, sample_weight=weight)
+            decided = rows.decide(of_card["cut_off"])
+        _print_card(found, tables, decided, as_json)
     else:
         print_found(found, as_json)
 
 
-def _check_card_options(fitted: Any, path: str, by: str | None, asked: dict[str, Any]) -> None:
-    """Raise an error for scorecard options with a model, and for a cut-off without groups."""
+def _check_card_options(fitted: Any, path: str, asked: dict[str, Any]) -> None:
+    """Raise an error for scorecard options with a model."""
     given = [f"--{name.replace('_', '-')}" for name, value in asked.items() if value is not None]
     if given and not is_card(fitted):
         raise click.UsageError(f"{given[0]} goes with a scorecard, and {path} is a model")
-    if asked["cut_off"] is not None and by is None:
-        raise click.UsageError("--cut-off compares groups: name their column with --by")
 
 
-def _print_card(found: Any, tables: dict[str, Any], as_json: bool) -> None:
+EACH_SCORE = 10**9
+"""A number of bands for which each score is a band of its own."""
+
+
+def _print_card(found: Any, tables: dict[str, Any], decided: Any, as_json: bool) -> None:
     """Print the measures of a scorecard and its tables of scores."""
     if not as_json:
         best, view = tables["bands"].best, found.view()
-        lead = view.lead if best is None else (best.words, *view.lead)
+        lead = (*(told.words for told in (decided, best) if told is not None), *view.lead)
         pages = (replace(view, lead=lead), *tables.values())
         click.echo("\n\n".join(page.to_text(terminal_width()) for page in pages))
         return
@@ -129,7 +136,9 @@ def _print_card(found: Any, tables: dict[str, Any], as_json: bool) -> None:
 
     rows = {name: json_rows(part.to_frame()) for name, part in tables.items()}
     best = tables["bands"].best
-    told = found.to_dict() | rows | ({} if best is None else {"profit": asdict(best)})
+    more = {"profit": best, "decided": decided}
+    own = {name: asdict(part) for name, part in more.items() if part is not None}
+    told = found.to_dict() | rows | own
     click.echo(json.dumps(told, ensure_ascii=False, allow_nan=False))
 
 
@@ -144,7 +153,7 @@ def _score_tables(
 
     bands = card.bands(table, target, sample_weight=weight, profit=asked["profit"])
     parts = {"bands": bands, "gains": bands.gains}
-    if asked["cut_off"] is not None:
+    if asked["cut_off"] is not None and by is not None:
         parts["impact"] = card.impact(table, by, asked["cut_off"])
     if asked["tables"] is not None:
         with make_folder(asked["tables"]) as folder:
@@ -197,9 +206,12 @@ def challenge(
     table, target = read_with_target(models[0], data, target)
     tables = table, read_evaluated(models[1], data, target)
     asked["pos_label"] = find_class(models[0], asked["pos_label"])
-    asked["cut_off"] = read_cut_off(models[0], asked["cut_off"], asked["pos_label"])
+    given = asked["cut_off"]
+    asked["cut_off"] = read_cut_off(models[0], given, asked["pos_label"])
     asked |= read_exposure(models[0], exposure)
-    found = challenge_each(models, tables, target, **asked)
+    found: Any = challenge_each(models, tables, target, **asked)
+    if asked["cut_off"] != given:  # a score, which stands for a probability
+        found = found.at_score(given, found.pos_label != models[0].adverse)
     shown = found.named(*_name_files(old, new))
     if output is not None:
         write_text(shown.to_html(), output)

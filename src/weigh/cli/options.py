@@ -175,7 +175,8 @@ profit = option(
 )
 score_cut_off = option(
     "--cut-off SCORE",
-    "Scorecards: lowest approved score. Compares the approval rates of the groups of --by.",
+    "Scorecards: lowest approved score. Prints the approval rate and the bad rate; with --by also "
+    "the approval rate of each group.",
     type=float,
 )
 HOLDOUT = (

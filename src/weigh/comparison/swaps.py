@@ -96,6 +96,9 @@ class Challenge(Paired):
         Probability of the positive class above which a row is positive.
     swaps : tuple of SwapCell
         Rows above the cut-off for both models, only the new one, only the old one, and neither.
+    scores : str
+        The scores of the old scorecard that are above the cut-off, such as "below 540"; empty where
+        the cut-off was given as a probability.
     """
 
     old: ModelMeasures
@@ -107,6 +110,7 @@ class Challenge(Paired):
     auc: Difference
     cut_off: float
     swaps: tuple[SwapCell, ...]
+    scores: str = ""
 
     @property
     def unit(self) -> str:
@@ -122,6 +126,22 @@ class Challenge(Paired):
         """The same numbers with other names of the models, such as those of their files."""
         return replace(self, old=replace(self.old, name=old), new=replace(self.new, name=new))
 
+    def at_score(self, score: float, above: bool) -> Self:
+        """The same numbers where the cut-off is a score of the old model, a scorecard.
+
+        `above` says whether the flagged rows are those with at least this score.
+        """
+        side = "of at least" if above else "below"
+        return replace(self, scores=f"{side} {score:g}")
+
+    @property
+    def flagged(self) -> str:
+        """Which rows are flagged, in words."""
+        name = label(self.pos_label)
+        if not self.scores:
+            return f"a probability of {name} above {self.cut_off:g}"
+        return f"a score {self.scores} (a probability of {name} above {self.cut_off:.3g})"
+
     @property
     def findings(self) -> tuple[str, ...]:
         """Conclusions from the numbers, in sentences."""
@@ -129,7 +149,7 @@ class Challenge(Paired):
         name = label(self.pos_label)
         found = (
             self.verdict,
-            f"At a probability of {name} above {self.cut_off:g}, the new model alone flags "
+            f"At {self.flagged}, the new model alone flags "
             f"{entered.tell(name)}, and the old model alone {left.tell(name)}.",
         )
         return (*found, *self.warnings)
@@ -150,7 +170,7 @@ class Challenge(Paired):
         swaps = Grid(
             ("", "Rows", f"Observed {name}"),
             cells,
-            f"Flagged: a probability of {name} above {self.cut_off:g}",
+            f"Flagged: {self.flagged}",
         )
         about = f"{count_of(self.n_rows, 'row')}, {_percent(self.base_rate)} of them {name}"
         return self._lay_out(about, rows, swaps)

@@ -153,6 +153,29 @@ class Profit:
         )
 
 
+@dataclass(frozen=True)
+class Decided:
+    """The share of rows that a cut-off approves, and their bad rate; None where it approves none.
+
+    >>> Decided(540.0, 0.6, 0.081, "bad").words
+    'A cut-off of 540 approves 60.0% of the rows; 8.1% of them are bad.'
+    """
+
+    cut_off: float
+    approval_rate: float
+    bad_rate: float | None
+    adverse: str
+
+    @property
+    def words(self) -> str:
+        """The effect as a sentence."""
+        start = f"A cut-off of {self.cut_off:g} approves"
+        if self.bad_rate is None:
+            return f"{start} none of the rows."
+        share, bad = _percent(self.approval_rate), _percent(self.bad_rate)
+        return f"{start} {share} of the rows; {bad} of them are {self.adverse}."
+
+
 def read_amounts(given: Any, good: Value, bad: Value) -> tuple[float, float]:
     """The amounts of a good and a bad case, by class or by the words good and bad."""
     amounts = {key(canonical(name)): value for name, value in given.items()} if (
@@ -214,6 +237,14 @@ class Bands(_ByBand):
         """Bands from the lowest scores up, with the share of bads that they capture."""
         ends, counts = (self.low[::-1], self.high[::-1]), (self.rows[::-1], self.bads[::-1])
         return Gains(*ends, *counts, self.adverse, self.backend)
+
+    def decide(self, cut_off: float) -> Decided:
+        """The effect of a cut-off; bands that it parts count as declined."""
+        approved = self.low >= cut_off
+        rows, bads = float(self.rows[approved].sum()), float(self.bads[approved].sum())
+        rate = bads / rows if rows else None
+        share = rows / float(self.rows.sum())
+        return Decided(float(cut_off), share, rate, label(self.adverse))
 
     @property
     def profit(self) -> Floats | None:
