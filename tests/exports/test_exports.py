@@ -238,6 +238,19 @@ def test_a_regressor_and_documents_are_refused_by_name():
         weigh.export(documents, "python")
 
 
+WRONG = [("sql", "x.onnx"), ("python", "x.SQL"), ("json", "x.py")]
+
+
+@pytest.mark.parametrize(("to", "name"), WRONG)
+def test_a_file_with_the_ending_of_another_format_is_refused(to, name, tmp_path):
+    model = weigh.EvidenceNB().fit(weigh.datasets.titanic(), "Survived")
+    with pytest.raises(ValueError, match=rf"path ends in \{name[1:].lower()}, .*'{to}' writes"):
+        weigh.export(model, to, path=tmp_path / name)
+    assert not [*tmp_path.iterdir()]
+    weigh.export(model, to, path=tmp_path / "x.txt")
+    assert [file.name for file in tmp_path.iterdir()] == ["x.txt"]
+
+
 def test_a_target_that_is_not_known_is_refused():
     with pytest.raises(ValueError, match=r"to .*sql"):
         weigh.export(fitted("evidence"), "cobol")

@@ -451,3 +451,9 @@ def test_verbose_shows_a_bar_on_a_terminal_and_changes_nothing_else(monkeypatch,
     model = EducatedNB(pairs=0, verbose=True).fit(X, y)
     assert "fitting" in capsys.readouterr().err
     np.testing.assert_array_equal(model.predict_proba(X), silent.predict_proba(X))
+
+
+@pytest.mark.parametrize("verbose", ["yes", None, 0.5, -1])
+def test_verbose_is_true_or_false(verbose):
+    with pytest.raises(ValueError, match="verbose must be True or False, got"):
+        EducatedNB(pairs=0, verbose=verbose).fit(datasets.titanic(), "Survived")

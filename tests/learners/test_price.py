@@ -114,3 +114,15 @@ def test_a_price_is_told_as_more_or_less_loss_than_that_of_the_whole_model(price
     assert f"{dear.cost.value:.4f} more than the whole model" in prices.tell(dear)
     gain = replace(dear, cost=replace(dear.cost, value=-dear.cost.value))
     assert f"{dear.cost.value:.4f} less than the whole model" in prices.tell(gain)
+
+
+def test_price_and_simplify_show_a_bar_on_a_terminal(monkeypatch, capsys):
+    from weigh import progress
+
+    people = weigh.datasets.titanic()
+    model = weigh.EducatedNB(pairs=0).fit(people, "Survived")
+    monkeypatch.setattr(progress.sys.stderr, "isatty", lambda: True)
+    weigh.price(model, people, "Survived", [1], [2], cv=2)
+    assert "price" in capsys.readouterr().err
+    weigh.simplify(model, people, "Survived", features=1, levels=2)
+    assert "simplify" in capsys.readouterr().err

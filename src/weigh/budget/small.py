@@ -24,6 +24,7 @@ from weigh.educated import EducatedNB
 from weigh.evidence import Evidence, evidence_of, record
 from weigh.frames import Integers, Sample
 from weigh.parameters import check_count, is_count
+from weigh.progress import show_progress
 from weigh.sheet import find_positions
 
 ROUNDS = 5
@@ -319,7 +320,8 @@ def simplify(
         raise ValueError(
             "points needs two classes; leave it out, or fit one class against the rest"
         )
-    small = shrink(rows, rows.fine(model), budget)
+    with show_progress("simplify"):
+        small = shrink(rows, rows.fine(model), budget)
     small.provenance_ = record(rows.sample.table.select(small._column_names()), y)
     return small
 

@@ -11,7 +11,6 @@ import click
 from weigh.cli import options
 from weigh.cli.data import check_output, count_rows, label_text, read_with_target
 from weigh.cli.group import hint, main, print_found, say
-from weigh.progress import show_progress
 
 
 @main.command()
@@ -55,8 +54,7 @@ def simplify(
 
     check_output(output, model, data)
     fitted, table, target = _open(model, data, target)
-    with show_progress("simplify"):
-        small = weigh.simplify(fitted, table, target, points=points, **budget)
+    small = weigh.simplify(fitted, table, target, points=points, **budget)
     weigh.save(small, output)
     before, after = (_count(one.evidence_) for one in (fitted, small))
     say(f"{output}: {after}, of {before}")
@@ -102,8 +100,7 @@ def price(model: str, data: str, target: str | None, as_json: bool, **asked: Any
 
     fitted, table, target = _open(model, data, target)
     given = {name: value for name, value in asked.items() if value != ()}
-    with show_progress("price"):
-        found = weigh.price(fitted, table, target, **given)
+    found = weigh.price(fitted, table, target, **given)
     print_found(found, as_json)
 
 

@@ -236,18 +236,10 @@ def hazard_of(found: Any, to: str | None = None) -> Any:
     return found.hazard_
 
 
-ENDINGS = {
-    "sql": (".sql",),
-    "xlsx": (".xlsx",),
-    "pmml": (".pmml", ".xml"),
-    "onnx": (".onnx",),
-    "python": (".py",),
-    "json": (".json",),
-}
-
-
 def check_ending(to: str, output: str) -> None:
     """Raise an error if the file's ending does not match the format."""
+    from weigh.exports.targets import ENDINGS
+
     found = os.path.splitext(output)[1].lower()
     if found and found not in ENDINGS[to]:
         wanted = " or ".join(ENDINGS[to])

@@ -19,7 +19,7 @@ from weigh.educated.design import Target
 from weigh.educated.fit import Fit, fit_task
 from weigh.educated.tables import replace_tables
 from weigh.educated.task import NO_PAIRS, PairRequest, Task
-from weigh.errors import warn_caller
+from weigh.errors import Parameter, ParameterError, warn_caller
 from weigh.evidence import Evidence, weigh_tally
 from weigh.folds import check_folds
 from weigh.frames import FarTable, Sample, Table
@@ -184,6 +184,11 @@ class EducatedNB(EducatedParameters, EvidenceClassifier):
 
     def _check(self, n_classes: int) -> None:
         check_pairs(self.pairs)
+        level = is_count(self.verbose) and self.verbose >= 0  # as some libraries have it
+        if not (isinstance(self.verbose, bool | np.bool_) or level):
+            raise ParameterError(
+                Parameter("verbose"), f" must be True or False, got {self.verbose!r}"
+            )
         if self.multiclass not in ("softmax", "ovr"):
             raise ValueError(f"multiclass must be 'softmax' or 'ovr', got {self.multiclass!r}")
         check_folds(self.cv)

@@ -78,7 +78,17 @@ def is_no_unicode(text: str) -> bool:
     return any("\ud800" <= c <= "\udfff" for c in text)
 
 
-TARGETS = ("sql", "xlsx", "pmml", "onnx", "python", "json")
+ENDINGS = {
+    "sql": (".sql",),
+    "xlsx": (".xlsx",),
+    "pmml": (".pmml", ".xml"),
+    "onnx": (".onnx",),
+    "python": (".py",),
+    "json": (".json",),
+}
+"""The usual endings of the files of each target."""
+
+TARGETS = tuple(ENDINGS)
 
 
 @dataclass(frozen=True)
@@ -120,7 +130,8 @@ def export(
         A query, a workbook with formulas, PMML 4.4, an ONNX graph, a function without dependencies,
         or the file that `weigh.load` reads.
     path : path, optional
-        File to write; without it the export is returned.
+        File to write; without it the export is returned. It may not have the ending of another
+        format.
     dialect : str, default="duckdb"
         SQL dialect: duckdb, postgres, sqlite, spark, bigquery, snowflake, tsql or mysql.
     table : str, default="rows"
@@ -151,6 +162,8 @@ def export(
     if to not in TARGETS:
         told = f" must be one of {', '.join(TARGETS)}, got {to!r}{did_you_mean(to, TARGETS)}"
         raise ParameterError(Parameter("to"), told)
+    if path is not None:
+        _refuse_ending(to, path)
     written = render(model, to, SqlOptions(dialect, table, keep, contributions, reasons))
     if path is None:
         return written
@@ -159,6 +172,18 @@ def export(
     else:
         write_text(written, path)
     return None
+
+
+def _refuse_ending(to: str, path: str | os.PathLike[str]) -> None:
+    """Refuse a file whose ending is that of another target."""
+    found = os.path.splitext(os.fspath(path))[1].lower()
+    other = next((name for name, own in ENDINGS.items() if found in own), to)
+    if other != to:
+        wanted = " or ".join(ENDINGS[to])
+        raise ParameterError(
+            Parameter("path"),
+            f" ends in {found}, which is that of {other!r}, but {to!r} writes {wanted}: change one",
+        )
 
 
 def render(model: Any, to: str, options: SqlOptions) -> Any:
