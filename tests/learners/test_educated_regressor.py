@@ -383,7 +383,7 @@ def test_the_name_of_a_series_names_the_estimates():
         assert "Estimate of price" in str(model.balance_sheet(X[:1]))
         assert "estimates of price" in str(weigh.evaluate(model, X, named))
         assert {*model.feature_names_in_} == {*X.columns}
-    for bare in (y, pd.Series(y), pd.Series(y, name=0), pl.Series(y)):
+    for bare in (y, pd.Series(y), pd.Series(y, name=0), pl.Series(y), y + X["x"]):
         assert EducatedRegressor(pairs=0).fit(X, bare).evidence_.classes[0] == "y"
 
 

@@ -170,20 +170,18 @@ def number_sample(table: Table, y: Any, sample_weight: Any = None) -> tuple[Samp
         table = table.without({y})
         refuse_empty(table)
     sample = label_sample(table, rows, sample_weight)
-    return replace(sample, target=_name_of(y)), column.values[sample.kept]
+    return replace(sample, target=_name_of(y, table)), column.values[sample.kept]
 
 
-def _name_of(y: Any) -> str:
+def _name_of(y: Any, table: Table) -> str:
     """What numbers are called: their column of the table, or the name of a Series.
 
-    >>> import pandas as pd
-    >>> _name_of(pd.Series([1.0], name="price")), _name_of(np.ones(1))
-    ('price', 'y')
+    A Series that is named as a feature was computed from it: 200 + frame["age"] is called "age".
     """
     if isinstance(y, str):
         return y
     own = getattr(y, "name", None)
-    return own if isinstance(own, str) and own.strip() else "y"
+    return own if isinstance(own, str) and own.strip() and own not in table.names else "y"
 
 
 def read_numbers(table: Table, given: Any, role: str, missing: bool = False) -> Floats:
