@@ -23,6 +23,7 @@ from weigh.formula import Formula
 from weigh.frames import canonical, key
 from weigh.pages.model import spell_levels, spell_sheet
 from weigh.scorecard import reasons
+from weigh.sheet import probabilities
 
 
 def rows_of(model, n=60, seed=1):
@@ -475,6 +476,9 @@ def test_a_case_filled_in_by_hand_shows_the_sheet_that_python_prints(browser, ti
     sheet = model.balance_sheet(case)
     assert shown(browser, "probability") == f"{sheet.probability:.2f}" == "0.81"
     assert shown(browser, "interval") == "90% interval 0.75 to 0.86"
+    near = [(0.0096, 0.0031, 0.0104), (0.37, 0.371, 0.377), (0.9996, 0.99958, 0.9), (0.5, 0, 1)]
+    for numbers in near:
+        assert browser.run("return words.chances(arguments[0])", numbers) == probabilities(*numbers)
     lines = browser.run(
         "return [...document.querySelectorAll('#for tr, #against tr')].map((row) =>"
         " [...row.children].map((cell) => cell.textContent))"

@@ -55,7 +55,7 @@ const parts = (() => {
 
 // Shows the sheets of a model.
 function sheetView(model) {
-  const { byId, make, whole, signed, chance, percent } = words;
+  const { byId, make, whole, signed, chance, chances, percent } = words;
   const { phrase, showSide, noteWeightless } = parts;
   const classes = model.classTexts;
   const two = classes.length === 2;
@@ -74,7 +74,7 @@ function sheetView(model) {
   function showProbability(sheet) {
     const rival = sheet.against >= 0 && !two;
     const asked = rival ? `Probability of ${questionOf(sheet)}` : model.asks[sheet.of];
-    const told = chance(sheet.probability);
+    const [told, lowest, highest] = chances([sheet.probability, ...(sheet.interval ?? [])]);
     byId("of-what").textContent = points ? "Score" : asked;
     showDecision(sheet);
     byId("probability").textContent = points ? readTotal(sheet.total) : told;
@@ -83,7 +83,7 @@ function sheetView(model) {
     const [low, high] = sheet.interval ?? [0, 0];
     reach.setAttribute("x", 100 * low);
     reach.setAttribute("width", 100 * (high - low));
-    const interval = `${percent(model.coverage)} interval ${chance(low)} to ${chance(high)}`;
+    const interval = `${percent(model.coverage)} interval ${lowest} to ${highest}`;
     byId("interval").textContent = points ? `${asked}: ${told}` : sheet.interval ? interval : "";
     byId("bar-name").textContent = `${told} out of 1`;
     if (!two) showClasses(sheet);

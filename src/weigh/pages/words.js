@@ -22,6 +22,20 @@ const words = (() => {
     return p < 0.5 ? p.toPrecision(1) : p.toFixed(-Math.floor(Math.log10(1 - p)));
   }
 
+  // A probability with so many significant digits of it, or of its difference from 1.
+  function precise(p, digits) {
+    const rest = Math.min(p, 1 - p);
+    return rest < 1e-6 ? chance(p) : p.toFixed(digits - 1 - Math.floor(Math.log10(rest)));
+  }
+
+  // A probability and its limits: two or three significant digits where one text is for two.
+  function chances(numbers) {
+    const same = (texts) => new Set(texts).size < new Set(numbers).size;
+    let texts = numbers.map(chance);
+    for (const digits of [2, 3]) if (same(texts)) texts = numbers.map((p) => precise(p, digits));
+    return texts;
+  }
+
   const percent = (p) => `${Number((100 * p).toPrecision(4))}%`;
 
   const DECIMAL = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i; // Number() would read 0x10 as 16
@@ -37,5 +51,5 @@ const words = (() => {
     return Number.isFinite(value) ? value : NaN;
   }
 
-  return { byId, make, whole, signed, chance, percent, readNumber };
+  return { byId, make, whole, signed, chance, chances, percent, readNumber };
 })();

@@ -24,7 +24,7 @@ from weigh.plot.axes import (
     wrap,
 )
 from weigh.plot.selection import after, ask
-from weigh.sheet import BalanceSheet, find_class, probability, tell_not_known
+from weigh.sheet import BalanceSheet, find_class, probabilities, tell_not_known
 
 MOST_ROWS = 2000
 """Maximum number of points per table; with more rows, an evenly spaced subset is drawn."""
@@ -304,9 +304,10 @@ class BalanceSheetDisplay(Display):
 
     def _say(self, ax: Any, width: float) -> None:
         """Write the axis label (the positive class) and the title (its probability)."""
-        of, chance = printable(self.sheet.question), probability(self.sheet.probability)
-        if self.sheet.interval is not None:
-            chance += " ({} to {})".format(*map(probability, self.sheet.interval))
+        of = printable(self.sheet.question)
+        chance, *ends = probabilities(self.sheet.probability, *(self.sheet.interval or ()))
+        if ends:
+            chance += f" ({' to '.join(ends)})"
         wide = width > NARROW
         per_inch = 12 if wide else 14
         about = wrap(f"Weight of evidence for {of}, times 100", width, per_inch)

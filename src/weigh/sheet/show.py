@@ -63,12 +63,10 @@ def summary_lines(sheet: BalanceSheet) -> list[tuple[str, str]]:
     else:
         rows.append(("Total weight of evidence", hundredths(sheet.total)))
     rows += _other_totals(sheet)
-    rows.append((sheet.probability_name, probability(sheet.probability)))
-    if sheet.interval is not None:
-        low, high = sheet.interval
-        rows.append(
-            (f"{percent(sheet.coverage)} interval", f"{probability(low)} to {probability(high)}")
-        )
+    told, *ends = probabilities(sheet.probability, *(sheet.interval or ()))
+    rows.append((sheet.probability_name, told))
+    if ends:
+        rows.append((f"{percent(sheet.coverage)} interval", " to ".join(ends)))
     if sheet.event_by is not None:
         when, reached = sheet.event_by
         event = sheet.name_of(sheet.pos_label)
@@ -132,6 +130,25 @@ def probability(p: float) -> str:
     if min(p, 1 - p) < 1e-6:
         return "< 0.000001" if p < 0.5 else "> 0.999999"
     return f"{Decimal(f'{p:.1g}'):f}" if p < 0.5 else f"{p:.{-floor(log10(1 - p))}f}"
+
+
+def probabilities(*numbers: float) -> list[str]:
+    """A probability and its limits: two or three significant digits where one text is for two.
+
+    >>> probabilities(0.0096, 0.0031, 0.0104), probabilities(0.37, 0.33, 0.41)
+    (['0.0096', '0.0031', '0.010'], ['0.37', '0.33', '0.41'])
+    """
+    texts = [probability(p) for p in numbers]
+    for digits in (2, 3):
+        if len({*texts}) < len({*numbers}):
+            texts = [_precise(p, digits) for p in numbers]
+    return texts
+
+
+def _precise(p: float, digits: int) -> str:
+    """A probability with so many significant digits of it, or of its difference from 1."""
+    rest = min(p, 1 - p)
+    return probability(p) if rest < 1e-6 else f"{p:.{digits - 1 - floor(log10(rest))}f}"
 
 
 SCALED = (
