@@ -95,7 +95,8 @@ class Screening(Shown):
 
     def view(self) -> View:
         """The table as data for text and pages."""
-        head = ["Column", "IV", "p", "Missing", "Largest level", "Levels", "Correlation", "VIF"]
+        head = ["Column", "IV", "p", "Missing", "Largest level", "Levels"]
+        head += ["Correlation", "With", "VIF"]
         rows = [_row(column, bool(self.time)) for column in self.columns]
         notes = [
             f"WoE is positive for {label(self.pos_label)}. IV is the information value of these "
@@ -179,11 +180,11 @@ def _beyond(column: Column, words: str, name: str, limit: float, high: bool) -> 
 def _row(column: Column, timed: bool) -> tuple[str, ...]:
     c = column
     p = "< 0.0001" if c.p_value < 1e-4 else f"{c.p_value:.4f}"
-    near = f"{c.correlation:.2f} {c.nearest}" if c.nearest else "-"
+    near = (f"{c.correlation:.2f}", c.nearest) if c.nearest else ("-", "")
     vif = f"> {LARGEST:g}" if c.vif > LARGEST else f"{c.vif:.2f}"
     shares = (f"{100 * c.missing:.1f}%", f"{100 * c.largest:.1f}%", str(c.levels))
     psi = (f"{c.stability:.3f}",) if timed and c.stability is not None else ()
-    return (c.name, f"{c.information_value:.3f}", p, *shares, near, vif, *psi)
+    return (c.name, f"{c.information_value:.3f}", p, *shares, *near, vif, *psi)
 
 
 def screen(

@@ -181,3 +181,12 @@ def test_levers_print_as_text_html_frame_and_plain_data():
 def test_a_whole_number_that_a_table_holds_as_a_float_is_told_as_one():
     told = [str(ColumnChange("income", before, 5.0, "> 4")) for before in (0.0, 2.5)]
     assert told == ["income: 0 -> > 4", "income: 2.5 -> > 4"]
+
+
+def test_the_table_says_what_a_cost_is_where_there_are_levers():
+    row = X.iloc[int(np.argmin(MODELS["counted"].predict_proba(X)[:, 1]))].to_dict()
+    found = weigh.levers(MODELS["counted"], row, [*X.columns], cut_off=0.3, most=4)
+    assert "Cost has no unit." in found.to_text()
+    none = weigh.levers(MODELS["counted"], row, [*X.columns], cut_off=1e-9)
+    assert not len(none)
+    assert "Cost" not in none.to_text()

@@ -230,3 +230,16 @@ def test_a_mark_among_numbers_is_noted_with_the_option_that_reads_it(tmp_path):
     assert "hint: --na n/a reads it as missing" in said
     assert "list it in --categorical" in said
     assert "--na n/a" not in CliRunner().invoke(main, [*asked, "--categorical", "age"]).stderr
+
+
+def test_the_nearest_column_has_a_column_of_its_own():
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=400)
+    rows = pd.DataFrame({"a": a, "twin": a + rng.normal(size=400) / 9, "y": a > 0.3})
+    grid = weigh.screen(rows, "y").view().grids[0]
+    at = grid.head.index("With")
+    assert grid.head[at - 1] == "Correlation"
+    assert {row[at] for row in grid.rows} == {"a", "twin"}
+    assert all(row[at - 1].replace(".", "").isdigit() for row in grid.rows)
+    alone = weigh.screen(rows[["a", "y"]], "y").view().grids[0]
+    assert alone.rows[0][at - 1 : at + 1] == ("-", "")

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -576,6 +577,24 @@ def test_iterating_and_indexing_give_the_same_tables():
         evidence["Sexx"]
     with pytest.raises(IndexError):
         evidence[3]
+
+
+@pytest.mark.parametrize("target", ["Survived", "Class"])
+def test_the_dataframe_of_one_table_is_its_part_of_the_whole(target):
+    evidence = EvidenceNB().fit(titanic(), target).evidence_
+    whole, own = evidence.to_frame(), evidence["Sex"].to_frame()
+    rows = pc.equal(whole["feature"], "Sex")
+    names = [name for name in whole.column_names if name.startswith(("weight", "error"))]
+    assert own.column_names[1:-1] == (
+        ["weight", "error"]
+        if target == "Survived"
+        else [f"{what} {k}" for what in ("weight", "error") for k in range(4)]
+    )
+    for mine, theirs in zip(own.column_names[1:-1], names, strict=True):
+        np.testing.assert_array_equal(own[mine], whole.filter(rows)[theirs])
+    assert own["level"].to_pylist() == [*evidence["Sex"].labels]
+    assert own["rows"].to_pylist() == evidence["Sex"].counts.sum(axis=1).tolist()
+    assert isinstance(evidence["Sex"].to_frame("pandas"), pd.DataFrame)
 
 
 @pytest.mark.parametrize("fewer", [False, True])

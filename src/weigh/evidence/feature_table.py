@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -166,6 +166,19 @@ class FeatureTable:
         logs = np.log(share if self.smoothing else np.clip(share, BOUND, 1 - BOUND))
         pairs = (share * (logs - logs.mean(axis=1, keepdims=True)))[own.any(axis=1)].sum()
         return float(2 / (share.shape[1] - 1) * pairs)
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """One row per level: its weight, standard error and training rows.
+
+        The table is of PyArrow or of `backend`, such as "pandas". With more than two classes, the
+        columns end in the place of the class, from 0; `Evidence.to_frame` has their names.
+
+        >>> import weigh
+        >>> model = weigh.EvidenceNB().fit(weigh.datasets.titanic(), "Survived")
+        >>> model.evidence_["Sex"].to_frame().column_names
+        ['level', 'weight', 'error', 'rows']
+        """
+        return show.table_to_frame(self, backend)
 
     def __repr__(self) -> str:
         return show.feature_text(self)

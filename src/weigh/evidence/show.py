@@ -97,6 +97,18 @@ def to_frame(evidence: Evidence) -> Any:
     return build(columns, evidence.backend)
 
 
+def table_to_frame(table: FeatureTable, backend: str | None) -> Any:
+    """Dataframe with one row per level of a table, which does not know the names of classes."""
+    errors = _errors(table)
+    n = table.by_class.shape[1]
+    columns: dict[str, list[Any]] = {"level": [*table.labels]}
+    for k in range(n):
+        columns[f"weight {k}" if n > 1 else "weight"] = table.by_class[:, k].tolist()
+    for k in range(n):
+        columns[f"error {k}" if n > 1 else "error"] = errors[:, k].tolist()
+    return build(columns | {"rows": table.counts.sum(axis=1).tolist()}, backend)
+
+
 def _is_known(value: float | None) -> bool:
     return value is not None and not np.isnan(value)
 

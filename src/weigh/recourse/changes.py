@@ -124,8 +124,15 @@ class Levers(Shown):
         )
         head = ("", "Change", "Probability" if self.score is None else "Score", "Cost")
         grids = (Grid(head, rows, n_names=2),) if rows else ()
+        if rows:
+            notes.append(COST)
         return View(f"Smallest changes that cross the cut-off for {of}", grids, notes=tuple(notes))
 
+
+COST = (
+    "Cost has no unit. Each changed column costs 1, or the cost given for it, times 1 plus the "
+    "share of training rows between its old and new level."
+)
 
 MOST_ROWS = 200_000
 """Largest number of combinations of values that are scored one by one for a set of columns, if
