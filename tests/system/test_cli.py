@@ -957,8 +957,23 @@ def test_a_fit_notes_ids_stray_text_and_heavy_weights(tmp_path):
     path.write_text("\n".join(["id,number,weight,y", *rows]))
     said = run("fit", path, "--target", "y", "--weight", "weight", "-o", tmp_path / "m.json").stderr
     assert "'id' has 100 levels in 100 rows" in said
-    assert "'number' is text, because of '?' among numbers" in said
+    assert "'number' is text, but 99 of its 100 levels are numbers (not '?')" in said
+    assert "among numbers" not in said  # the warning says so
+    assert "hint: --na '?' reads it as missing" in said
     assert "weights average 1,000" in said
+
+
+@pytest.mark.parametrize("n", [15, 100])
+@pytest.mark.parametrize("command", ["fit", "screen"])
+def test_a_decimal_comma_among_decimal_points_is_noted_once_with_a_hint(tmp_path, command, n):
+    path = tmp_path / "t.csv"
+    numbers = ['"1,25"' if i == 7 else i + 0.5 for i in range(n)]
+    rows = [f"{number},{'ab'[i % 2]}" for i, number in enumerate(numbers)]
+    path.write_text("\n".join(["number,y", *rows]))
+    more = ("-o", tmp_path / "m.json") if command == "fit" else ()
+    said = run(command, path, "--target", "y", *more).stderr
+    assert "hint: write 1,25 as 1.25: --decimal names one mark for the file" in said
+    assert said.count("column 'number' is text") == 1
 
 
 def test_an_option_and_set_for_the_same_thing_are_refused(tmp_path):

@@ -174,9 +174,8 @@ def _warn_ids(
 
 def _warn_text(part: Feature) -> None:
     """Warn about a text column whose levels are numbers, but for a few such as "?"."""
-    others = [value for value in part.values if not _is_number(value)]
-    n = len(part.values) - len(others)
-    if others and n >= MANY_NUMBERS and n > MOST_NUMBERS * len(part.values):
+    if others := find_odd_text(part.values):
+        n = len(part.values) - len(others)
         warn_caller(
             ParameterWarning(
                 f"column {part.name!r} is text, but {n:,} of its {len(part.values):,} levels are "
@@ -185,6 +184,17 @@ def _warn_text(part: Feature) -> None:
                 Parameter("categorical_features"),
             ),
         )
+
+
+def find_odd_text(values: Sequence[Any]) -> list[Any]:
+    """The texts that keep a column of numbers from being one; empty if it is no such column.
+
+    >>> find_odd_text([*map(str, range(100)), "?"]), find_odd_text(["1", "2", "?"])
+    (['?'], [])
+    """
+    others = [value for value in values if not _is_number(value)]
+    n = len(values) - len(others)
+    return others if n >= MANY_NUMBERS and n > MOST_NUMBERS * len(values) else []
 
 
 def _is_number(value: Any) -> bool:

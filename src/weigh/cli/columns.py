@@ -337,13 +337,37 @@ def _advise_text(name: str, levels: Sequence[Any], rows: int, warned: bool) -> N
 
 def _advise_mark(name: str, levels: Sequence[Any]) -> bool:
     """Print a note if a column is text because of a few marks, such as n/a, among numbers."""
+    from weigh.base.columns import find_odd_text
+
+    warned = bool(find_odd_text(levels))  # by the fit, in more words than a note has
+    if _advise_commas(name, levels, warned):
+        return True
     odd = [level for level in levels if not _is_number(level)]
     marks = not any(letter.isdigit() for level in odd for letter in str(level))  # not "10 or more"
     found = marks and len(levels) > 10 and 0 < len(odd) < 0.2 * len(levels)
     if found:
-        say(f"note: column {name!r} is text, because of {odd[0]!r} among numbers")
+        if not warned:
+            say(f"note: column {name!r} is text, because of {odd[0]!r} among numbers")
         hint(f"--na {quote(str(odd[0]))} reads it as missing")
     return found
+
+
+COMMA, POINT = (re.compile(rf"[+-]?\d+{mark}\d+") for mark in (",", r"\."))
+
+
+def _advise_commas(name: str, levels: Sequence[Any], warned: bool) -> bool:
+    """Print a note if a column is text because of decimal commas among decimal points."""
+    texts = [level for level in levels if isinstance(level, str)]
+    commas = [text for text in texts if COMMA.fullmatch(text)]
+    n_points = sum(POINT.fullmatch(text) is not None for text in texts)
+    if not (commas and n_points and all(map(_is_number, levels))):
+        return False
+    if not warned:
+        say(f"note: column {name!r} is text, because of {commas[0]!r} among decimal points")
+    hint(
+        f"write {commas[0]} as {commas[0].replace(',', '.')}: --decimal names one mark for the file"
+    )
+    return True
 
 
 def _advise_alike(what: str, levels: Sequence[Any], where: str) -> None:

@@ -227,6 +227,7 @@ def scorecard(
             card = weigh.Scorecard.from_table(table, target, adverse=bad, **more)
         card.provenance_ = trace(card, source, table, target)
         advise_ids(table, {target, sample_weight})
+        advise_marks(table, {target, sample_weight, *categorical})
         advise_alike(card._source, table)
         advise_other(card._source)
         advise_leaks(table, target, {sample_weight})
