@@ -42,11 +42,14 @@ def test_each_row_is_a_point_at_its_weight_and_the_most_important_table_comes_fi
 
 def test_contributions_of_a_regressor_are_those_of_its_estimates():
     X = pd.DataFrame({"a": [*"pqr"] * 40, "b": np.arange(120) % 7})
-    model = EducatedRegressor(pairs=0).fit(X, 1000.0 * np.arange(120))
+    model = EducatedRegressor(pairs=0).fit(X, 1e5 * (np.arange(120) % 7))
     display = ContributionsDisplay.from_estimator(model, X)
     parts = model.contributions(X)
     np.testing.assert_allclose(display.weights_, parts[display.names_])
     assert "Change of the estimate of y" in display.ax_.get_xlabel()
+    display.figure_.canvas.draw()
+    ticks = [text.get_text() for text in display.ax_.get_xticklabels()]
+    assert {"\N{MINUS SIGN}200,000", "0", "200,000"} <= {*ticks}
 
 
 def test_of_many_classes_one_must_be_named(rows):

@@ -292,3 +292,13 @@ def _make_room(ax: Any, wanted: float) -> None:
         share = min(short_by / width, PART) * box.width
         ax.set_position((box.x0 + share, box.y0, box.width - share, box.height))
         ax.set_in_layout(True)
+
+
+def spell_tick(number: float, _: Any = None) -> str:
+    """A tick as text: with thousands separators from 10,000 on, as in nomograms.
+
+    >>> [spell_tick(number) for number in (-50000.0, 1987.0, 0.1 + 0.2, -0.0)]
+    ['−50,000', '1987', '0.3', '0']
+    """
+    text = f"{number:,.12g}" if abs(number) >= 10_000 else f"{round(number, 12) + 0.0:.6g}"
+    return text.replace("-", "\N{MINUS SIGN}")

@@ -21,6 +21,7 @@ from weigh.plot.axes import (
     fit_all,
     inches,
     set_names,
+    spell_tick,
     wrap,
 )
 from weigh.plot.selection import after, ask
@@ -130,6 +131,8 @@ class ContributionsDisplay(Display):
         names = fit_all(self.names_, 10, 0.3 * width)
         ax.set_yticks(range(len(names)), names, parse_math=False)
         ax.tick_params(axis="y", length=0)
+        if self.evidence.estimates:  # weights in the unit of the target may be large
+            ax.xaxis.set_major_formatter(spell_tick)
         ax.set_ylim(len(names) - 0.5, -0.5)
         ax.set_xlim(low - margin, high + margin)
         ax.set_xlabel(self._words(len(rows), 0.65 * width), fontsize="small", parse_math=False)

@@ -206,6 +206,7 @@ class NomogramDisplay(Display):
 
     def _words(self, points: PointScales) -> str:
         told = [_how_to_add(points, self._result)]
+        told.append(_advise_exposure(self.evidence))
         told.append("○ is for an answer that is not known, or new.")
         rule = self.evidence.attenuation
         if rule is not None and rule.form == "known":
@@ -244,6 +245,13 @@ def _ticks(low: float, high: float) -> Floats:
 
     ticks = np.asarray(MaxNLocator(10).tick_values(low, high))
     return ticks[(ticks >= low) & (ticks <= high)]
+
+
+def _advise_exposure(evidence: Evidence) -> str:
+    """How a reader includes the exposure of a row, which has no scale; empty without exposure."""
+    if evidence.exposure is None:
+        return ""
+    return f"Multiply the estimate by the {evidence.exposure or 'exposure'} of the row."
 
 
 def _across(totals: Floats, low: float, high: float) -> Floats:

@@ -17,6 +17,7 @@ from weigh.plot.axes import (
     brief_labels,
     shorten,
     shorten_all,
+    spell_tick,
 )
 from weigh.plot.selection import LABEL, LETTER, Panel, Room
 from weigh.shapes import round_numbers
@@ -119,6 +120,7 @@ def _label_levels(ax: Any, panel: Panel, limits: tuple[float, float], room: Room
     ax.tick_params(axis="x", labelsize="small")
     room_for = room.left_of(names) * (1 - STRIP) / TICK
     ax.set_xticks(round_numbers(*limits, int(np.clip(room_for, 2, 9))))
+    ax.xaxis.set_major_formatter(spell_tick)
 
 
 def _state_rest(ax: Any, panel: Panel) -> None:
@@ -160,6 +162,7 @@ def draw_steps(ax: Any, panel: Panel, limits: tuple[float, float], room: Room) -
     _draw_rows(ax, panel, beside)
     _label_axis(ax, panel, beside, width, turned)
     ax.set_yticks(round_numbers(*limits, int(np.clip(room.height * (1 - FOOT) / UP, 2, 7))))
+    ax.yaxis.set_major_formatter(spell_tick)
 
 
 def _beside(panel: Panel, width: float) -> tuple[Floats, bool]:
