@@ -153,7 +153,7 @@ def test_the_points_of_a_row_give_the_estimate_of_a_regressor(family):
     ("exposure", "named"), [("years", "years"), (np.arange(1.0, 91), "exposure")]
 )
 def test_a_nomogram_of_rates_says_what_to_multiply_them_by(exposure, named):
-    frame = pd.DataFrame({"a": [*"pqr"] * 30, "years": YEARS})
+    frame = pd.DataFrame({"a": [*"pqr"] * 30, "years": np.arange(1.0, 91)})
     fitted = EducatedRegressor(family="poisson").fit(frame, np.arange(90) % 4, exposure=exposure)
     display = NomogramDisplay.from_estimator(fitted)
     foot = " ".join(" ".join(text.get_text() for text in display.ax_.texts).split())
