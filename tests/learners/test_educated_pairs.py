@@ -17,7 +17,7 @@ import weigh
 from weigh import EducatedNB, EducatedRegressor
 from weigh.bins import Feature
 from weigh.educated import pairs as pairs_module
-from weigh.educated.candidates import cut_columns, find_worths
+from weigh.educated.candidates import Selected, cut_columns, find_worths
 from weigh.educated.design import Design, Source, Target
 from weigh.educated.halves import fit_halves, halve
 from weigh.educated.loo import loosen
@@ -359,6 +359,50 @@ def test_a_second_round_finds_a_pair_that_another_pair_hides(seed, monkeypatch):
     once = EducatedNB().fit(X, y)
     assert ("c", "d") not in [pair.columns for pair in once.pairs_]
     assert model.loo_loss_ < once.loo_loss_ - 0.01
+
+
+@pytest.mark.parametrize(
+    ("few", "losses", "kept"),
+    [
+        (True, [0.5, 0.4, 0.3, None], 0.3),
+        (True, [0.5, 0.4, 0.45, 0.1], 0.4),
+        (True, [0.5, 0.1, 0.05, 0.04], 0.05),  # the third fitted all pairs
+        (False, [0.5, 0.4, 0.3], 0.4),
+        (False, [0.1, 0.05, 0.04], 0.05),
+        (True, [None], None),
+    ],
+)
+def test_rounds_go_on_while_the_fit_improves_and_pairs_are_left(few, losses, kept, monkeypatch):
+    """Each round leaves a loss; below 0.25 bits, rows are nearly certain and all pairs tried."""
+    fits = [own and SimpleNamespace(held_out=SimpleNamespace(mean=own)) for own in losses]
+    test = SimpleNamespace(
+        few=few,
+        task=SimpleNamespace(target=SimpleNamespace(noisy=False)),
+        beside=lambda fit: SimpleNamespace(certain=fit is not None and fit.held_out.mean < 0.25),
+    )
+    told = iter(fits)
+    monkeypatch.setattr(PairSearch, "rank", lambda *given: [])
+    monkeypatch.setattr(PairSearch, "add_to", lambda *given: next(told))
+    found = PairSearch(test, Ways(((),), ())).look()
+    assert (found and found.held_out.mean) == kept
+
+
+@pytest.mark.parametrize(("dropped", "n_kept"), [("a", 2), ("n0", 1)])
+def test_pairs_are_kept_if_dropping_them_costs_over_a_nat_each(dropped, n_kept, monkeypatch):
+    X, y = draw_xor(2, n_rows=400)
+    named = tuple(map(frozenset, [("a", "b"), ("n0", "n1")]))
+    task = Task(*literal_task(X, y), request=PairRequest())
+    state, held_out = loosen(find_scales(problem_of(task)).state)
+    salts = tuple(range(len(task.counts)))
+    test = PairTest(task, state, held_out, salts)
+    *_, ranked = PairSearch(test, cut_columns(task, state, salts)).rank(None)
+
+    def keep(fit, most):
+        return [k for k, own in enumerate(fit.candidates) if dropped not in own.names]
+
+    monkeypatch.setattr(Selected, "find_earning", keep)
+    found = test.accept([own for own in ranked if own.names in named])
+    assert len(found.candidates) == n_kept
 
 
 def test_at_most_so_many_pairs_earn_their_place_and_the_largest_first():

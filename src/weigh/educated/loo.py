@@ -260,7 +260,7 @@ def loosen(state: State) -> tuple[State, LeftOutLoss]:
     return state, held_out
 
 
-def is_certain(target: Target | NumberTarget, held_out: LeftOutLoss, left: float = CERTAIN) -> bool:
+def is_certain(target: Target | NumberTarget, held_out: LeftOutLoss, left: float) -> bool:
     """Whether the leave-one-out loss is below this share of the entropy of the classes."""
     if not isinstance(target, Target):
         return False

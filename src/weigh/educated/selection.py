@@ -4,7 +4,8 @@
 2. The prior odds of a pair are one to d, with d the number of columns. So pairs whose evidence is
    above ln(d) nats are fitted, together with all other tables.
 3. Of these, the pairs are kept that together hold most of the variance of all pairs, or whose
-   removal alone would cost more than one nat. The model is fitted again with them.
+   removal alone would cost more than one nat. The model is fitted again with them. For classes,
+   all are kept if the loss then rises by more than one nat for each pair that is dropped.
 4. The fit with pairs replaces the one without only if its leave-one-out loss is lower: by more than
    its sampling error, and by one nat for each pair.
 
@@ -24,7 +25,8 @@ remove a quarter of the remaining loss, and more than one nat in all. A gain of 
 errors, over all rows and in the other half, may be smaller than that, and than one nat a pair.
 
 A second round ranks the other pairs by what the first fit with pairs leaves, and adds them by the
-same steps. It must be better than the first.
+same steps. It must be better than the first. If all pairs are few enough to be fitted together,
+further rounds follow while the fit improves, up to the one that fits them all.
 
 Numbers have many weak interactions more often than classes. So for a numeric target the first pairs
 are also fitted with one smooth prior and one scale for all of them, in place of a second round. One
@@ -46,7 +48,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
-from math import log, prod
+from math import comb, log, prod
 
 import numpy as np
 
@@ -61,7 +63,15 @@ from weigh.educated.candidates import (
 )
 from weigh.educated.design import weigh_rows
 from weigh.educated.halves import HALVES, halve, salt
-from weigh.educated.loo import LeaveOneOut, LeftOutLoss, is_certain, pick, share_of
+from weigh.educated.loo import (
+    CERTAIN,
+    SEPARABLE,
+    LeaveOneOut,
+    LeftOutLoss,
+    is_certain,
+    pick,
+    share_of,
+)
 from weigh.educated.pairs import Candidate, Ways, rank_pairs
 from weigh.educated.refinement import refine
 from weigh.educated.solve import State
@@ -97,7 +107,8 @@ def select_pairs(
     check_named(task, {part.feature.name for part in ways.plain[0]})
     if len(ways.plain[0]) < 2 or not _may_pay(task):
         return None
-    test = PairTest(task, state, held_out, salts, noise=noise)
+    few = comb(len(ways.plain[0]), 2) <= CANDIDATES
+    test = PairTest(task, state, held_out, salts, noise=noise, few=few)
     search = PairSearch(test, ways)
     found = search.ask() if task.request.most is not None else search.look()
     if found and not task.target.noisy:
@@ -127,13 +138,26 @@ class PairSearch:
         return self.test.accept_sure([], self.find_sure(self.test, first), halves)
 
     def look(self) -> Selected | None:
-        """Add pairs in two rounds, if they lower the loss enough; for numbers in one, or tied."""
+        """Add pairs in rounds while they lower the loss enough; for numbers in one, or tied."""
         rankings = self.rank(None)
         found = self.add_to(None, rankings)
         if self.test.task.target.noisy:
             *halves, ranked = (own[:CANDIDATES] for own in rankings)
             return self.test.accept_together(ranked, halves, found) or found
-        return found and (self.add_to(found, self.rank(found)) or found)
+        return self.add_more(None, found)
+
+    def add_more(self, before: Selected | None, found: Selected | None) -> Selected | None:
+        """Further rounds after the one that made `found` from `before`."""
+        while found and not self.is_last(before):
+            more = self.add_to(found, self.rank(found))
+            if more is None or more.held_out.mean >= found.held_out.mean:
+                break
+            before, found = found, more
+        return found
+
+    def is_last(self, before: Selected | None) -> bool:
+        """Whether no round follows: of many pairs two are enough; or this one fitted all."""
+        return self.test.beside(before).certain if self.test.few else before is not None
 
     def add_to(
         self, before: Selected | None, rankings: Sequence[list[Candidate]]
@@ -142,8 +166,6 @@ class PairSearch:
         *halves, ranked = rankings
         have = list(before.candidates) if before else []
         test = self.test.beside(before)
-        if before and self.test.certain and len(have) + len(ranked) <= CANDIDATES:
-            return None  # the first round fitted all pairs
         sure = self.find_sure(test, ranked)
         found = test.accept_sure(have, sure, halves)
         if test.certain or _agree(halves, sure):
@@ -176,6 +198,7 @@ class PairTest:
     salts: tuple[int, ...]
     before: Selected | None = None
     noise: float = 1.0  # the dispersion of a numeric target
+    few: bool = False  # whether all pairs can be fitted together
 
     def beside(self, before: Selected | None) -> PairTest:
         """The test of a further round."""
@@ -183,8 +206,12 @@ class PairTest:
 
     @cached_property
     def certain(self) -> bool:
-        """Whether the fit of the last round predicts nearly all rows with certainty."""
-        return is_certain(self.task.target, self.held_out)
+        """Whether the fit of the last round predicts nearly all rows with certainty.
+
+        If all pairs are fitted then, none is chosen, so nearly separable classes are enough.
+        """
+        left = SEPARABLE if self.few else CERTAIN
+        return is_certain(self.task.target, self.held_out, left)
 
     @cached_property
     def few_kinds(self) -> bool:
@@ -217,7 +244,15 @@ class PairTest:
             least = (SURE * error if asked else 0.0) if enough else max(CLEAR * error, NATS)
             if saved <= least:
                 return None
-        return found.keep(kept)
+        return self._drop(found, kept)
+
+    def _drop(self, found: Selected, kept: Sequence[int]) -> Selected:
+        """Fit again with some pairs, unless those that are dropped save a nat each together."""
+        fewer, n_dropped = found.keep(kept), len(found.candidates) - len(kept)
+        if len(found.candidates) > CANDIDATES or self.task.target.noisy:
+            return fewer
+        risen = (fewer.held_out.mean - found.held_out.mean) * self.task.target.n_rows
+        return found if risen > NATS * n_dropped else fewer
 
     def accept_sure(
         self,
