@@ -455,5 +455,5 @@ def test_verbose_shows_a_bar_on_a_terminal_and_changes_nothing_else(monkeypatch,
 
 @pytest.mark.parametrize("verbose", ["yes", None, 0.5, -1])
 def test_verbose_is_true_or_false(verbose):
-    with pytest.raises(ValueError, match="verbose must be True or False, got"):
+    with pytest.raises(ValueError, match="verbose"):
         EducatedNB(pairs=0, verbose=verbose).fit(datasets.titanic(), "Survived")

@@ -200,7 +200,7 @@ def test_a_skipped_answer_and_a_new_answer_are_told_apart():
 def test_an_interval_without_rows_says_that_it_was_not_seen():
     model = EvidenceNB(bins={"n": [1.0, 2.0]}).fit([{"n": 0.0}, {"n": 5.0}], [0, 1])
     (item,) = model.balance_sheet({"n": 1.5}).items
-    assert (item.level, item.weight) == ("2", 0.0)
+    assert (item.level, item.weight) == ("1.5 (read as 2)", 0.0)
     assert "not seen" in item.note
 
 

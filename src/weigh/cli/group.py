@@ -112,7 +112,6 @@ OPTIONS = {
     "keep": "--keep",
     "contributions": "--contributions",
     "reasons": "--reasons",
-    "Scorecard.edit": "weigh edit",
 }
 """The options of parameters; parameters without one are given by --set."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from weigh.errors import Parameter, ParameterWarning, warn_caller
+from weigh.errors import ParameterWarning, warn_caller
 from weigh.layout import count_of
 
 if TYPE_CHECKING:
@@ -39,8 +39,6 @@ def warn_of_rare(card: Scorecard) -> None:
         ParameterWarning(
             f"{count_of(len(found), 'level')} with fewer than {FEW} rows and at least {least:g} "
             f"points ({card.points_to_double:g} double the odds): {', '.join(named)}{more}. Set "
-            "them by hand with ",
-            Parameter("Scorecard.edit"),
-            ", or leave the column out",
+            "them by hand (Scorecard.edit, or weigh edit), or leave the column out"
         )
     )
