@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from weigh.arrays import Integers
 from weigh.errors import Parameter, ParameterError
-from weigh.frames import Integers
 
 Mask: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
 Split: TypeAlias = tuple[Mask, Mask]

@@ -7,18 +7,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from weigh.arrays import Integers
 from weigh.errors import Parameter, ParameterError
 from weigh.folds import Mask, rank_in_class
-from weigh.frames import (
-    Integers,
-    Table,
-    check_name,
-    is_count,
-    is_number,
-    read,
-    take_rows,
-    to_arrow,
-)
+from weigh.frames import Table, check_name, is_count, is_number, read, take_rows, to_arrow
 
 MOST_CLASSES = 20
 """A numeric target with more distinct values is not stratified."""

@@ -12,7 +12,7 @@ from numba import njit
 from numba.core import event
 
 from weigh import errors
-from weigh.few import BYTE_TABLE
+from weigh.numpy_kernels import BYTE_TABLE
 
 
 class _Compiling(event.Listener):

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from weigh import engine
+from weigh.arrays import Floats
 from weigh.base import EvidenceClassifier, branch, read_sample, remember
 from weigh.bins import Density, Rule
 from weigh.errors import warn_caller
@@ -24,7 +25,7 @@ from weigh.evidence import (
     weigh_tally,
 )
 from weigh.evidence.model import merge_provenance, refuse_different
-from weigh.frames import Floats, Sample
+from weigh.frames import Sample
 from weigh.parameters import by_column, read_caps, read_settings
 from weigh.tally import Tally, add
 

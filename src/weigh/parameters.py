@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from weigh.arrays import Floats
 from weigh.bins import AND, ROOMY, Binning, Density, Rule, read_rules
 from weigh.engine import Setting
 from weigh.errors import Parameter, ParameterError
-from weigh.frames import Declared, Floats, Table, Value, canonical, did_you_mean, key, list_names
+from weigh.frames import Declared, Table, Value, canonical, did_you_mean, key, list_names
 from weigh.frames import is_count as is_count
 from weigh.frames import is_number as is_number
 from weigh.tally import Tally

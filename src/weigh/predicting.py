@@ -8,9 +8,10 @@ from typing import Any, Self
 
 import numpy as np
 
+from weigh.arrays import Floats
 from weigh.evidence import Evidence, evidence_of, with_labels
 from weigh.evidence.model import score_names
-from weigh.frames import Floats, Table, as_rows, build_beside, match, read
+from weigh.frames import Table, as_rows, build_beside, match, read
 from weigh.sheet import NO_ERRORS, BalanceSheet, contribute, explain
 
 MOST_ERRORS = 3072

@@ -11,12 +11,13 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from weigh.arrays import Floats
 from weigh.base import EvidenceClassifier, EvidenceModel, read_sample, warn_columns
 from weigh.calibrate import FITS, SCALINGS, HoldOutTotals, RestCurves, recalibrate
 from weigh.errors import warn_caller
 from weigh.evidence import Evidence, evidence_of, inherit, record
 from weigh.folds import Split, check_folds, read_splits
-from weigh.frames import Floats, Sample, label_sample, read, set_names
+from weigh.frames import Sample, label_sample, read, set_names
 from weigh.parameters import read_rate
 
 PREFIT = "prefit"

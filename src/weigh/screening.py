@@ -8,22 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from weigh.arrays import Floats
 from weigh.bins import label
 from weigh.errors import ColumnError, Parameter, ParameterError
 from weigh.evaluation.findings import list_leaks
 from weigh.evidence import Evidence, FeatureTable, plain_woe
-from weigh.frames import (
-    NOT_KNOWN,
-    Codes,
-    FarTable,
-    Floats,
-    Numbers,
-    Scan,
-    Table,
-    build,
-    label_sample,
-    read,
-)
+from weigh.frames import NOT_KNOWN, Codes, FarTable, Numbers, Scan, Table, build, label_sample, read
 from weigh.holdout import mark_holdout
 from weigh.layout import Grid, Shown, View, count_of
 from weigh.metrics.numbers import columns_of

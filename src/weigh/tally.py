@@ -10,21 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from weigh.arrays import Floats, Integers
 from weigh.bins import MOST_OTHERS, Binning, Cross, Feature, Kind, Placed, sort_values
 from weigh.errors import Parameter, ParameterError
-from weigh.few import BYTE_TABLE
-from weigh.frames import (
-    Codes,
-    Column,
-    Declared,
-    Floats,
-    Integers,
-    Table,
-    Value,
-    key,
-    keys,
-    sort_classes,
-)
+from weigh.frames import Codes, Column, Declared, Table, Value, key, keys, sort_classes
+from weigh.numpy_kernels import BYTE_TABLE
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
+from weigh.arrays import Floats
 from weigh.base import BinnedEstimator, read_sample, remember, warn_columns
 from weigh.bins import label
 from weigh.bins.cuts import mdl_cuts
@@ -24,7 +25,7 @@ from weigh.evidence import (
     share_counts,
     weigh_tally,
 )
-from weigh.frames import Floats, Numbers, Sample, build, label_sample, match, read, set_names
+from weigh.frames import Numbers, Sample, build, label_sample, match, read, set_names
 from weigh.sheet import find_class
 
 

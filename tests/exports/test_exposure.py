@@ -12,8 +12,8 @@ from weigh.errors import ParameterError
 from weigh.exports.run import run_duckdb, run_onnx, run_pmml, run_sqlite, run_workbook
 from weigh.exports.selftest import check
 from weigh.formula import Formula, Scorer
-from weigh.serving.rows import RefusalError, RequestedRows, read_rows
-from weigh.serving.served import Served
+from weigh.serving.loaded import Served
+from weigh.serving.requests import RefusalError, RequestedRows, read_rows
 from weigh.store import describe
 
 ENDINGS = {"sql": "sql", "python": "py", "onnx": "onnx", "json": "json"}

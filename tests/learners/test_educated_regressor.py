@@ -43,8 +43,8 @@ from weigh.formula import Formula
 from weigh.frames import number_sample, read
 from weigh.newton.regression import GAMMA, POISSON, Power
 from weigh.serving.contract import describe
-from weigh.serving.rows import RequestedRows
-from weigh.serving.served import Served
+from weigh.serving.loaded import Served
+from weigh.serving.requests import RequestedRows
 from weigh.sheet import EstimateSheet
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "model.schema.json").read_text())

@@ -30,12 +30,12 @@ from weigh import (
     Scorecard,
 )
 from weigh.bins import Feature
+from weigh.chart_data import NumberAxis
 from weigh.datasets import titanic
 from weigh.evidence.units import words_of
 from weigh.plot.axes import AGAINST, FOR, brief_labels, shorten_all
 from weigh.plot.panels import SHARE, WEIGHT
 from weigh.plot.selection import limits_of
-from weigh.shapes import NumberAxis
 
 Z = norm.ppf(0.95)
 

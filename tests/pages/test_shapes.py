@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import weigh
+from weigh.chart_data import NumberAxis, outline, round_numbers, segment
 from weigh.evidence.show import summarise
-from weigh.shapes import NumberAxis, outline, round_numbers, segment
 
 few = settings(max_examples=40, deadline=None)
 numbers = st.floats(-50, 50, width=32)

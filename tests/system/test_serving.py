@@ -24,9 +24,9 @@ import weigh
 from weigh.exports import Formula, checks
 from weigh.formula import Scorer
 from weigh.metrics.numbers import plain
-from weigh.serving import Log, make_app, routes, rows
+from weigh.serving import Log, make_app, requests, routes
 from weigh.serving.contract import example_row
-from weigh.serving.served import ModelReloader, Served
+from weigh.serving.loaded import ModelReloader, Served
 
 
 def as_json(rows):
@@ -418,12 +418,14 @@ def test_a_name_that_is_misspelt_is_compared_with_few_names(wide, people, monkey
         compared.extend(names)
         return []
 
-    monkeypatch.setattr(rows, "get_close_matches", count)
-    with pytest.raises(rows.RefusalError, match=r"1000 in all"):
-        rows.read_rows(b'{"a_rather_long_name_of_a_column_of_the_bureau_99": "1"}', wide.scorer, 9)
+    monkeypatch.setattr(requests, "get_close_matches", count)
+    with pytest.raises(requests.RefusalError, match=r"1000 in all"):
+        requests.read_rows(
+            b'{"a_rather_long_name_of_a_column_of_the_bureau_99": "1"}', wide.scorer, 9
+        )
     assert compared == []
-    with pytest.raises(rows.RefusalError):
-        rows.read_rows(b'{"Clas": "1st"}', Scorer(Formula.of(people)), 9)
+    with pytest.raises(requests.RefusalError):
+        requests.read_rows(b'{"Clas": "1st"}', Scorer(Formula.of(people)), 9)
     assert compared == ["Class", "Sex", "Age"]
 
 
@@ -437,7 +439,7 @@ def test_rows_are_checked_by_what_they_hold_and_not_by_what_they_lack(wide):
 
     counted, name = replace(wide.scorer), wide.scorer.formula.inputs[0].name
     counted.__dict__["types"] = Counted(wide.scorer.types)
-    rows.read_rows(json.dumps({"rows": [{}] * 999 + [{name: "1"}]}).encode(), counted, 1000)
+    requests.read_rows(json.dumps({"rows": [{}] * 999 + [{name: "1"}]}).encode(), counted, 1000)
     assert asked == [name]
 
 

@@ -17,7 +17,7 @@ from tests.serving import CASE, ask, call, save_people, serving
 
 from weigh.serving import make_app
 from weigh.serving.http import MOST_CHUNKS, MOST_HEAD
-from weigh.serving.served import Served
+from weigh.serving.loaded import Served
 
 SCORE = make_request("POST", "/score", CASE)
 CHUNKED = b"POST /score HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"

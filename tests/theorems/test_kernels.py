@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from weigh import few as few_rows
 from weigh import kernels
+from weigh import numpy_kernels as few_rows
 from weigh.bins import kernels as cutting
 
 few = settings(max_examples=50, deadline=None)
@@ -316,9 +316,10 @@ def test_few_rows_have_the_same_levels(values, cuts, specials):
 
 def test_numba_is_loaded_for_many_rows_alone():
     code = (
-        "import sys; from weigh import few; small = few.for_rows(few.FEW).__name__\n"
+        "import sys; from weigh import numpy_kernels as few\n"
+        "small = few.for_rows(few.FEW).__name__\n"
         "assert 'numba' not in sys.modules\n"
         "print(small, few.for_rows(few.FEW + 1).__name__, 'numba' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["weigh.few", "weigh.kernels", "True"]
+    assert done.stdout.split() == ["weigh.numpy_kernels", "weigh.kernels", "True"]

@@ -16,8 +16,8 @@ from typing import Protocol, Self
 import numpy as np
 from scipy import linalg
 
+from weigh.arrays import Floats, Integers
 from weigh.engine import BLOCK, HELD_OUT, TRAIN, Block, Coded, CodedRows, Dealt, Sums, sum_each
-from weigh.frames import Floats, Integers
 
 MAX_CACHED_BLOCKS = 4
 """A design matrix of up to this many blocks stays in memory between passes."""

@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from weigh.adjusted.design import Design, DesignMatrix, Problem, SummedMoments
 from weigh.adjusted.solve import NormPath, OneAgainstRest, Path, Polytomous, choose_norm
+from weigh.arrays import Floats, Integers
 from weigh.bins import Placed, label
 from weigh.engine import (
     Block,
@@ -34,7 +35,7 @@ from weigh.evidence import (
     weigh_counts,
     weigh_tally,
 )
-from weigh.frames import FarTable, Floats, Integers, Sample
+from weigh.frames import FarTable, Sample
 from weigh.newton.ball import Solution
 from weigh.tally import Tally
 

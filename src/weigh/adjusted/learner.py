@@ -26,6 +26,7 @@ from weigh.adjusted.fit import (
     sum_loss,
     warn_rare,
 )
+from weigh.arrays import Floats
 from weigh.base import EvidenceClassifier
 from weigh.bins import label
 from weigh.evidence import (
@@ -38,7 +39,7 @@ from weigh.evidence import (
     weigh_tally,
 )
 from weigh.folds import check_folds
-from weigh.frames import Floats, Sample
+from weigh.frames import Sample
 from weigh.parameters import is_number
 from weigh.tally import Tally
 

@@ -20,8 +20,8 @@ from weigh.adjusted.design import (
     add_gram,
     answer_asks,
 )
+from weigh.arrays import Floats
 from weigh.engine import Block, Sums, one_blas_thread, side_by_side
-from weigh.frames import Floats
 from weigh.newton.ball import TINY, Request, Search, Solution
 from weigh.newton.descent import Asking, Found
 

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from weigh.arrays import Floats
 from weigh.bins import Cross, Feature
 from weigh.bins.cuts import find_ends
 from weigh.errors import Parameter, ParameterError, ParameterWarning, warn_caller
 from weigh.evidence import FeatureTable
-from weigh.frames import Floats, Table, key, keys
+from weigh.frames import Table, key, keys
 
 _PART = ContextVar("_PART", default=False)
 

@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from weigh import engine
+from weigh.arrays import Floats
 from weigh.base.columns import warn_columns
 from weigh.bins import Cross, Feature
 from weigh.errors import warn_caller
@@ -30,15 +31,7 @@ from weigh.evidence import (
     share_importance,
 )
 from weigh.evidence.view import summarise_model, tell_classes
-from weigh.frames import (
-    Floats,
-    Sample,
-    Table,
-    label_sample,
-    name_columns,
-    read,
-    set_names,
-)
+from weigh.frames import Sample, Table, label_sample, name_columns, read, set_names
 from weigh.parameters import check_parameters, read_crosses, read_rate, read_settings
 from weigh.predicting import Predictor, Reader
 from weigh.tally import Tally

@@ -8,10 +8,11 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from weigh.arrays import Floats, Integers
 from weigh.bins.cuts import Ordered, check_cuts, fill_places, midpoint
 from weigh.bins.labels import to_right_closed
 from weigh.bins.optimal import TINY, Limits, OptimalGroups, best_levels, rank
-from weigh.frames import Floats, Integers, is_count, is_number
+from weigh.frames import is_count, is_number
 
 Trend: TypeAlias = Literal["free", "monotone", "rising", "falling", "peak", "valley"]
 TRENDS = {

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from weigh.frames import NOT_KNOWN, Integers, Table, Value
+from weigh.arrays import Integers
+from weigh.frames import NOT_KNOWN, Table, Value
 
 if TYPE_CHECKING:
     from weigh.bins.levels import Feature

@@ -9,10 +9,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from weigh.arrays import Integers
 from weigh.bins.labels import EXACT, Level, Notation, label
 from weigh.bins.levels import Feature, Placed
 from weigh.bins.uniting import list_others, sort_values
-from weigh.frames import NOT_KNOWN, Integers, Table, Value, keys
+from weigh.frames import NOT_KNOWN, Table, Value, keys
 from weigh.pickling import by_fields
 
 AND = " & "

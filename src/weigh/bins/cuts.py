@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from weigh.frames import Floats, Integers
+from weigh.arrays import Floats, Integers
 
 EQUALLY_GOOD = 1e-12
 """Entropies that differ by less, relative to N log2 N, are ties; the smallest cut wins."""

@@ -7,8 +7,9 @@ from typing import Literal
 
 import numpy as np
 
+from weigh.arrays import Floats
 from weigh.errors import warn_caller
-from weigh.frames import Floats, is_count
+from weigh.frames import is_count
 
 KINDS = ("gaussian", "kernel")
 LEAST = 8

@@ -15,7 +15,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from weigh.frames import NOT_KNOWN, Floats, Value
+from weigh.arrays import Floats
+from weigh.frames import NOT_KNOWN, Value
 
 LARGE = 1e15
 """From this size on, numbers are written in scientific notation."""

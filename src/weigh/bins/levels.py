@@ -12,25 +12,14 @@ from functools import cached_property
 
 import numpy as np
 
-from weigh import few
+from weigh import numpy_kernels
+from weigh.arrays import Floats, Integers
 from weigh.bins.conditions import Condition, Kind, list_conditions
 from weigh.bins.labels import label
 from weigh.bins.named_levels import NamedLevels, first_of_each_type
 from weigh.bins.uniting import unite_features
 from weigh.errors import ParameterError
-from weigh.frames import (
-    NOT_KNOWN,
-    OR_CATEGORIES,
-    Codes,
-    Column,
-    Floats,
-    Integers,
-    Numbers,
-    Table,
-    Value,
-    key,
-    keys,
-)
+from weigh.frames import NOT_KNOWN, OR_CATEGORIES, Codes, Column, Numbers, Table, Value, key, keys
 from weigh.pickling import by_fields
 
 SHORT = 256
@@ -241,7 +230,7 @@ class Feature(NamedLevels):
         specials = np.array(self.values, dtype=np.float64)
         missing = self._lookup[key(None)]
         codes = np.empty(len(values), dtype=np.min_scalar_type(len(self.levels)))
-        digitize = few.for_rows(len(values)).digitize
+        digitize = numpy_kernels.for_rows(len(values)).digitize
         digitize(values, np.array(self.cuts), specials, missing, codes)
         return codes
 

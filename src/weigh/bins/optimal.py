@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weigh.frames import Floats, Integers
+from weigh.arrays import Floats, Integers
 
 TINY = 1e-12
 """Rounding tolerance: relative for minimum shares, absolute for comparing sums."""

@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from weigh import engine
+from weigh.arrays import Floats
 from weigh.base import EvidenceClassifier
 from weigh.boosted.rounds import BinaryRows, boost_all, linear, vote
 from weigh.boosted.tuning import Combine, Fit, HeldOutRounds, choose, compare, describe_rounds
@@ -18,7 +19,7 @@ from weigh.engine import Coded, Levels, Splits
 from weigh.errors import warn_caller
 from weigh.evidence import PRINTED, DerivedModel, Evidence, FeatureTable, squeeze, weigh_tally
 from weigh.folds import check_folds
-from weigh.frames import Floats, Sample, Table
+from weigh.frames import Sample, Table
 from weigh.parameters import is_count
 from weigh.pickling import by_fields
 from weigh.tally import Tally

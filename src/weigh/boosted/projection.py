@@ -17,11 +17,12 @@ import numpy as np
 from scipy.special import logit
 
 from weigh import engine
+from weigh.arrays import Floats, Integers
 from weigh.bins import Placed
 from weigh.boosted.rounds import MIN_ERROR
 from weigh.boosted.tuning import best_scale
 from weigh.evidence import BOUND, DerivedModel, Evidence, FeatureTable, rows_added, weigh_counts
-from weigh.frames import Floats, Integers, Table
+from weigh.frames import Table
 from weigh.sheet import (
     COVERAGE,
     EstimateSheet,

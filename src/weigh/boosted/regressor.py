@@ -13,6 +13,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils import check_random_state
 
 from weigh import engine
+from weigh.arrays import Floats
 from weigh.base import NumberEstimator, warn_columns
 from weigh.boosted.projection import (
     BoostingRound,
@@ -28,7 +29,7 @@ from weigh.boosted.projection import (
 from weigh.errors import warn_caller
 from weigh.evidence import Evidence, FeatureTable, rows_added
 from weigh.folds import Mask, check_folds, read_splits
-from weigh.frames import Floats, Sample, Table, number_sample, read
+from weigh.frames import Sample, Table, number_sample, read
 from weigh.parameters import is_count, is_number
 from weigh.sheet import EstimateSheet, refuse_classes
 from weigh.tally import Tally, count_placed_soft

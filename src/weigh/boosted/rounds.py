@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from scipy.special import expit
 
+from weigh.arrays import Floats, Integers
 from weigh.engine import (
     HELD_OUT,
     TRAIN,
@@ -23,7 +24,6 @@ from weigh.engine import (
     sum_each,
 )
 from weigh.evidence import Evidence, weigh_tally
-from weigh.frames import Floats, Integers
 from weigh.tally import Tally
 
 MIN_ERROR = 1e-10

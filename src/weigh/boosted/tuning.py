@@ -16,6 +16,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import expit
 
+from weigh.arrays import Floats
 from weigh.boosted.rounds import (
     BinaryRows,
     Ensemble,
@@ -28,7 +29,6 @@ from weigh.boosted.rounds import (
     wrong_probability,
 )
 from weigh.engine import Block, PerBlock, Piecewise, Sums, sum_each
-from weigh.frames import Floats
 
 MAX_SCALE, MIN_SCALE = 10.0, 0.01
 

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from weigh.arrays import Floats, Integers
 from weigh.bins import Binning, Cross, Feature
 from weigh.budget.quadratic import RIDGE, LossExpansion
-from weigh.frames import Floats, Integers
-from weigh.shapes import segmentations
+from weigh.chart_data import segmentations
 
 ROUNDS = 10
 """Largest number of times that every table is optimised."""

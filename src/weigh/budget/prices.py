@@ -16,10 +16,11 @@ import numpy as np
 from sklearn.base import clone
 
 from weigh import engine
+from weigh.arrays import Floats
 from weigh.budget.small import Budget, SampleRows, TableRanking, shrink
 from weigh.evidence import BOUND
 from weigh.folds import Mask, check_folds, read_splits
-from weigh.frames import Floats, Table, build
+from weigh.frames import Table, build
 from weigh.layout import Grid, Shown, View
 from weigh.metrics import auc
 from weigh.metrics.numbers import columns_of

@@ -22,9 +22,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.sparse import csr_array
 
+from weigh.arrays import Floats, Integers
 from weigh.evidence import Evidence, Margins
 from weigh.evidence.tables import weight_spans
-from weigh.frames import Floats, Integers, Sample
+from weigh.frames import Sample
 from weigh.newton.regression import LOGISTIC, SOFTMAX, Moments
 from weigh.sheet import find_positions
 

@@ -16,13 +16,14 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 
+from weigh.arrays import Integers
 from weigh.base import EvidenceModel, read_sample
 from weigh.bins import Feature
 from weigh.budget.levels import Groupings, Shape, choose_groups, list_all_bins, list_bins
 from weigh.budget.quadratic import LossExpansion, round_evidence
 from weigh.educated import EducatedNB
 from weigh.evidence import Evidence, evidence_of, record
-from weigh.frames import Integers, Sample
+from weigh.frames import Sample
 from weigh.parameters import check_count, is_count
 from weigh.progress import show_progress
 from weigh.sheet import find_positions

@@ -8,6 +8,7 @@ from typing import Any, NoReturn, Self
 
 import numpy as np
 
+from weigh.arrays import Floats
 from weigh.base import BinnedEstimator, Classifier, read_sample, warn_columns
 from weigh.bins import label
 from weigh.c44.tree import (
@@ -26,7 +27,7 @@ from weigh.c44.tree import (
 )
 from weigh.evidence import rows_added
 from weigh.evidence.model import score_names
-from weigh.frames import Floats, Table
+from weigh.frames import Table
 from weigh.layout import Grid, Shown, View
 from weigh.parameters import is_number
 from weigh.sheet import UNSEEN, refuse_classes

@@ -11,8 +11,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from weigh import engine
+from weigh.arrays import Floats, Integers
 from weigh.bins import Cross, Feature, label, printable
-from weigh.frames import Floats, Integers, Sample, Table, build
+from weigh.frames import Sample, Table, build
 from weigh.layout import Grid, Shown, View
 from weigh.pickling import by_fields
 from weigh.sheet import probability

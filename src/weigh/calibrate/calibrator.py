@@ -12,12 +12,13 @@ from sklearn.base import BaseEstimator
 from sklearn.isotonic import IsotonicRegression
 from sklearn.utils.validation import check_is_fitted
 
+from weigh.arrays import Floats
 from weigh.calibrate.spline import fit_spline, platt_targets
 from weigh.evidence import BOUND, Method, Recalibration
-from weigh.frames import Floats, is_count
+from weigh.frames import is_count
 from weigh.metrics import Groups
+from weigh.metrics.inputs import Flags, Labels, Scored, read_numbers, shape_of
 from weigh.metrics.numbers import read_matrix
-from weigh.metrics.scored import Flags, Labels, Scored, read_numbers, shape_of
 from weigh.newton.regression import LOGISTIC, DesignRows, fit_coefficients
 
 N_KNOTS, MAX_GROUPS = 5, 4096

@@ -10,6 +10,7 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, logit
 
 from weigh import engine
+from weigh.arrays import Floats, Integers
 from weigh.calibrate.calibrator import LOG_SLOPES, best_slope, recalibrate
 from weigh.evidence import (
     BOUND,
@@ -21,7 +22,7 @@ from weigh.evidence import (
     scale_variances,
     squeeze,
 )
-from weigh.frames import Floats, Integers, Table
+from weigh.frames import Table
 
 
 @dataclass(frozen=True, eq=False)

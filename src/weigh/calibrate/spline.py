@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 from scipy.interpolate import BSpline
 
+from weigh.arrays import Floats
 from weigh.evidence import Recalibration
-from weigh.frames import Floats
 from weigh.metrics import Groups
 from weigh.newton.regression import DesignRows, Moments, minimise
 

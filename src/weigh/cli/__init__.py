@@ -6,7 +6,7 @@ evaluating  evaluate, challenge, drift
 changing    simplify, price, recalibrate, set-prior, update, merge
 editing     edit
 scorecards  screen, scorecard
-letters     levers, letter, and texts of reason codes
+reasons     levers, letter, and texts of reason codes
 sharing     calculator, report, serve, export, check
 group       the group of commands: help by task, errors as one line; messages and hints
 options     options and arguments that several commands share
@@ -15,5 +15,5 @@ training    the decisions of fit: classes or a number, hold-out rows, checkpoint
 data        reading of tables and models from files
 """
 
-from weigh.cli import changing, editing, evaluating, fitting, letters, scorecards, scoring, sharing
+from weigh.cli import changing, editing, evaluating, fitting, reasons, scorecards, scoring, sharing
 from weigh.cli.group import main

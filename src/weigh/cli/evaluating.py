@@ -77,7 +77,7 @@ def evaluate(
     Example: weigh evaluate card.json loans.csv --target class --profit 100 -900
     """
     import weigh
-    from weigh.metrics.predicted import Question
+    from weigh.metrics.predictions import Question
     from weigh.scorecard.bands import implied_costs
 
     fitted = read_any(model, times=True)

@@ -31,7 +31,7 @@ from weigh.cli.data import (
     read_table,
 )
 from weigh.cli.group import hint, main, say, terminal_width, wrap_words
-from weigh.cli.letters import read_texts, texts_option
+from weigh.cli.reasons import read_texts, texts_option
 from weigh.cli.training import trace
 from weigh.progress import show_progress
 

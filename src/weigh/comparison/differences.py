@@ -9,14 +9,15 @@ from typing import Any, Self
 
 import numpy as np
 
+from weigh.arrays import Floats
 from weigh.evidence.units import digits_of, spell
 from weigh.folds import Split
-from weigh.frames import Floats, row_weights
+from weigh.frames import row_weights
 from weigh.layout import Grid, Shown, View, percent
 from weigh.metrics import AUC, Scored
+from weigh.metrics.inputs import Flags
 from weigh.metrics.numbers import NAN, normal_quantile, plain
 from weigh.metrics.ranking import Ranks, with_interval
-from weigh.metrics.scored import Flags
 
 BITS = "bits a row"
 """Unit of the log loss."""

@@ -16,10 +16,11 @@ from sklearn.utils.validation import has_fit_parameter
 
 import weigh
 from weigh import engine
+from weigh.arrays import Floats
 from weigh.base import part_of_rows
 from weigh.comparison.differences import BITS, spell_loss
 from weigh.comparison.task import Task
-from weigh.frames import Floats, take_rows
+from weigh.frames import take_rows
 from weigh.store import learners
 
 if TYPE_CHECKING:

@@ -8,16 +8,17 @@ from typing import Any, Self
 
 import numpy as np
 
+from weigh.arrays import Integers
 from weigh.bins import label
 from weigh.comparison.differences import BITS, Difference, Paired, paired
 from weigh.errors import Parameter, ParameterError
 from weigh.evaluation.findings import find_training_rows
 from weigh.evaluation.show import bounded, number
-from weigh.frames import Integers, Value
+from weigh.frames import Value
 from weigh.layout import Grid, View, count_of
 from weigh.metrics import COVERAGE, Scored, auc, auc_difference, calibration_line
 from weigh.metrics.numbers import Bounded, read_threshold
-from weigh.metrics.predicted import Predicted, Question, predict_rows
+from weigh.metrics.predictions import Predicted, Question, predict_rows
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from weigh.arrays import Floats, Integers
 from weigh.comparison.differences import BITS, Difference, PairRanking, RowScores, paired
 from weigh.errors import Parameter, ParameterError
 from weigh.evaluation.estimates import deviances, name_loss, power_of, rate_alone, slope_of
@@ -28,8 +29,6 @@ from weigh.evaluation.numbers import estimates_numbers
 from weigh.evidence.exposure import spread_out
 from weigh.folds import Split, check_folds, read_splits
 from weigh.frames import (
-    Floats,
-    Integers,
     Value,
     canonical,
     collect,
@@ -44,9 +43,9 @@ from weigh.frames import (
     take_rows,
 )
 from weigh.metrics import Scored
+from weigh.metrics.inputs import Labels, bits, read_codes
 from weigh.metrics.numbers import NAN, Bounded
-from weigh.metrics.predicted import column_of
-from weigh.metrics.scored import Labels, bits, read_codes
+from weigh.metrics.predictions import column_of
 from weigh.metrics.scores import Many
 
 

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from weigh.arrays import Floats, Integers
 from weigh.bins import Cross, Feature, to_right_closed
 from weigh.evidence import Evidence, FeatureTable, rename_feature, scale_margins
-from weigh.frames import Floats, Integers, Sample
+from weigh.frames import Sample
 from weigh.parameters import is_number
 from weigh.scorecard.reasons import find_level
 

@@ -15,13 +15,13 @@ from typing import Self
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from weigh.arrays import Floats
 from weigh.bins import Cross
 from weigh.editing.refit import Start, refit_others
 from weigh.editing.rows import ClassRows, NumberRows
 from weigh.educated.prior import PriorBlock, prior_of
 from weigh.educated.scales import FIRM, LEAST_SCALE, MOST_SCALE, balance, expect_variances
 from weigh.evidence import Evidence
-from weigh.frames import Floats
 
 ROUNDS, UPDATES = 20, 500
 """Maximum number of fits of the weights, and of updates of the scale between two fits."""

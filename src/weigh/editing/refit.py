@@ -22,13 +22,14 @@ from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 
 from weigh import engine
+from weigh.arrays import Floats, Integers
 from weigh.budget.quadratic import RIDGE, design_of, weights_of
 from weigh.editing.actions import ACTIONS, RESHAPE
 from weigh.editing.rows import ClassRows, NumberRows
 from weigh.educated.prior import PAIRS, Prior, prior_of
 from weigh.errors import warn_caller
 from weigh.evidence import Evidence, FeatureTable, contrast, squeeze
-from weigh.frames import Floats, Integers, Sample
+from weigh.frames import Sample
 from weigh.newton.descent import Order, Orders, conjugate_gradients, descend, promise, step_in_order
 from weigh.newton.regression import Moments
 from weigh.parameters import is_count

@@ -7,12 +7,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from weigh.arrays import Floats
 from weigh.budget.quadratic import moments_of
 from weigh.budget.small import SampleRows
 from weigh.errors import Parameter, ParameterError
 from weigh.evidence import BOUND, Evidence
 from weigh.evidence.exposure import find_given, read_offset, spread_out
-from weigh.frames import Floats, Sample, number_sample, read
+from weigh.frames import Sample, number_sample, read
 from weigh.newton.regression import Family, Moments, refuse_outside
 from weigh.sheet import total_variances
 

@@ -21,7 +21,7 @@ selection    the choice of pairs to keep
 monotone     tables that only rise or only fall
 fit          these steps, one after the other
 attenuation  the factor that multiplies the weights of incomplete rows
-partners     what a known answer of a pair says about the one that is not known
+margins      what a known answer of a pair says about the one that is not known
 blanks       the weight of not known, and tables in which it is zero
 tables       fitted weights as tables of evidence
 learner      `EducatedNB`

@@ -10,7 +10,7 @@ with s the share of the evidence that is not known: 0 for a complete row, 1 for 
 is how a logistic total shrinks if a normal error of variance proportional to s is added to it
 (MacKay 1992); a negative k stands for what known answers say about the others. k is fitted to
 the training rows blanked at random, together with the weights u of *not known* (with more than
-`LOOPS` tables, after them), and then with the margins of pairs (`weigh.educated.partners`).
+`LOOPS` tables, after them), and then with the margins of pairs (`weigh.educated.margins`).
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from functools import cached_property
 
 import numpy as np
 
+from weigh.arrays import Floats, Integers
 from weigh.bins import Cross, Feature
 from weigh.educated.blanks import (
     LOOPS,
@@ -33,10 +34,9 @@ from weigh.educated.blanks import (
     table_variances,
 )
 from weigh.educated.design import weigh_rows
-from weigh.educated.partners import Sides, average_margins, find_sides
+from weigh.educated.margins import Sides, average_margins, find_sides
 from weigh.engine import Block, Coded, Sums
 from weigh.evidence import Attenuation, Evidence
-from weigh.frames import Floats, Integers
 from weigh.newton.descent import descend
 from weigh.pickling import by_fields
 

@@ -26,6 +26,7 @@ from math import comb
 import numpy as np
 from scipy.special import logit
 
+from weigh.arrays import Floats, Integers
 from weigh.bins import Cross, Feature
 from weigh.educated.design import Design, Source, Target, weigh_rows
 from weigh.educated.halves import mark_rows, salt
@@ -34,7 +35,6 @@ from weigh.educated.prior import is_told
 from weigh.educated.segments import coarse_levels
 from weigh.engine import Block, Coded, Sums
 from weigh.evidence import BOUND, Evidence, contrast, squeeze
-from weigh.frames import Floats, Integers
 from weigh.newton.descent import descend
 from weigh.pickling import by_fields
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from weigh.arrays import Floats
 from weigh.bins import Feature
 from weigh.educated.design import Source, weigh_rows
 from weigh.educated.halves import fit_halves
@@ -27,7 +28,6 @@ from weigh.educated.solve import FULL, PRECISE, State, find_weights, state_at
 from weigh.educated.task import Task, narrow, problem_of, widen
 from weigh.engine import Block, Sums
 from weigh.errors import Parameter, ParameterError
-from weigh.frames import Floats
 from weigh.pickling import by_fields
 from weigh.tally import Counts
 

@@ -14,10 +14,10 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import logsumexp
 
+from weigh.arrays import Floats, Integers
 from weigh.bins import Cross
 from weigh.engine import Block
 from weigh.evidence.tables import weight_spans
-from weigh.frames import Floats, Integers
 from weigh.newton.regression import LOGISTIC, SOFTMAX, Loss, Moments
 from weigh.pickling import by_fields
 

@@ -25,9 +25,9 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs, dtrtrs
 from scipy.sparse import csr_array
 
+from weigh.arrays import Floats, Integers
 from weigh.educated.matrices import Covariance
 from weigh.educated.prior import Centre, Prior, PriorBlock
-from weigh.frames import Floats, Integers
 
 LEAST = 1e-8
 """Least precision of the intercept, for fits in which every row is certain."""

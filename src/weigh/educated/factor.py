@@ -9,12 +9,12 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg.lapack import dlauum, dpotrf, dpotrs, dtrtri
 
+from weigh.arrays import Floats, Integers
 from weigh.educated.dual import Dual
 from weigh.educated.matrices import Covariance
 from weigh.educated.modes import Modes, Reduced
 from weigh.educated.passes import LossDerivatives
 from weigh.educated.prior import Prior, PriorBlock
-from weigh.frames import Floats, Integers
 from weigh.newton.descent import add_tied
 
 RIDGES = (0.0, 1e-13, 1e-11, 1e-9)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from weigh.arrays import Floats, Integers
 from weigh.educated.design import Design, Target
 from weigh.educated.loo import LeftOutLoss, leave_one_out, loosen
 from weigh.educated.matrices import Covariance
@@ -17,7 +18,6 @@ from weigh.educated.selection import select_pairs
 from weigh.educated.solve import FULL, PRECISE, Problem, State, find_weights, polish
 from weigh.educated.task import NO_PAIRS, Task, problem_of
 from weigh.educated.uncertainty import add_scale_uncertainty
-from weigh.frames import Floats, Integers
 from weigh.newton.descent import Order
 from weigh.tally import Counts
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from weigh.arrays import Floats, Integers
 from weigh.educated.passes import RowsAtWeights
 from weigh.educated.solve import State
 from weigh.engine import Block, Sums
-from weigh.frames import Floats, Integers
 from weigh.pickling import by_fields
 
 

@@ -39,6 +39,7 @@ import numpy as np
 from scipy.special import stdtrit
 from scipy.stats import nbinom, poisson
 
+from weigh.arrays import Floats, Integers
 from weigh.educated.fit import Fit
 from weigh.educated.loo import ROWS, LeaveOneOut
 from weigh.educated.numbers import NumberTarget, split
@@ -48,7 +49,7 @@ from weigh.engine import Block
 from weigh.errors import warn_caller
 from weigh.evidence import Evidence, FeatureTable
 from weigh.formula import Spread
-from weigh.frames import Floats, Integers, Table
+from weigh.frames import Table
 from weigh.parameters import is_number
 from weigh.sheet import find_positions, total_variances
 

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.linalg.blas import dtrmm
 from scipy.stats import entropy
 
+from weigh.arrays import Floats, Integers
 from weigh.educated.design import Target, add_squares, weigh_rows
 from weigh.educated.dual import Dual
 from weigh.educated.factor import Dense
@@ -23,7 +24,6 @@ from weigh.educated.numbers import NumberTarget
 from weigh.educated.passes import RowsAtWeights
 from weigh.educated.solve import PRECISE, State, find_weights
 from weigh.engine import Block, Coded, Sums
-from weigh.frames import Floats, Integers
 from weigh.pickling import by_fields
 
 ROWS = 50_000

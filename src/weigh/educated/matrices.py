@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csr_array
 
-from weigh.frames import Floats, Integers
+from weigh.arrays import Floats, Integers
 
 
 @dataclass(frozen=True)

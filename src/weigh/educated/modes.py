@@ -23,10 +23,10 @@ from scipy.linalg import eigh
 from scipy.linalg.lapack import dpotrs, dtrtri
 from scipy.sparse import csr_array
 
+from weigh.arrays import Floats, Integers
 from weigh.educated.matrices import BlockDiagonal
 from weigh.educated.passes import Tables
 from weigh.educated.prior import Centre, Prior, PriorBlock
-from weigh.frames import Floats, Integers
 
 MODES = 320
 """Number of modes that share one matrix."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from weigh.arrays import Floats, Integers
 from weigh.educated.prior import Centre, Prior, PriorBlock
 from weigh.educated.solve import PRECISE, Problem, State, find_weights, state_at
-from weigh.frames import Floats, Integers
 from weigh.newton.descent import Order, Orders, descend, find_ties, step_in_order
 
 ROUGHLY, STEPS = 1e-3, 30

@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from weigh.arrays import Floats, Integers
 from weigh.engine import Block
 from weigh.errors import Parameter, ParameterError
 from weigh.evidence import Evidence
-from weigh.frames import Floats, Integers
 from weigh.newton.regression import GAMMA, GAUSSIAN, POISSON, Family, Moments, Power, refuse_outside
 from weigh.parameters import is_number
 

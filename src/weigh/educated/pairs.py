@@ -28,6 +28,7 @@ from functools import cached_property
 import numpy as np
 
 from weigh import engine
+from weigh.arrays import Floats
 from weigh.bins import Cross, Feature
 from weigh.educated.design import Design, Source, Target, weigh_rows
 from weigh.educated.halves import HALVES, halve
@@ -35,7 +36,6 @@ from weigh.educated.numbers import NumberTarget
 from weigh.educated.passes import RowsAtWeights, Tables
 from weigh.educated.segments import coarse_levels
 from weigh.engine import Block, Coded, Pile, Sums
-from weigh.frames import Floats
 from weigh.pickling import by_fields
 from weigh.tally import Counts
 

@@ -10,10 +10,10 @@ from itertools import combinations
 import numpy as np
 
 from weigh import engine
+from weigh.arrays import Floats, Integers
 from weigh.educated.design import Design, Target, add_totals, weigh_rows
 from weigh.educated.numbers import NumberTarget
 from weigh.engine import Block, Pile, Sums
-from weigh.frames import Floats, Integers
 from weigh.newton.regression import Moments
 from weigh.pickling import by_fields
 

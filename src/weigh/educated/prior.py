@@ -20,9 +20,9 @@ from functools import cached_property, lru_cache
 import numpy as np
 from scipy.sparse import csr_array
 
+from weigh.arrays import Floats, Integers
 from weigh.bins import Cross, Feature, middles
 from weigh.educated.matrices import BlockDiagonal
-from weigh.frames import Floats, Integers
 
 LEVEL, WALK, PAIRS = 0.3, 0.1, 0.03
 """Prior guess of the variance of the weights of independent levels, random walks and pairs."""

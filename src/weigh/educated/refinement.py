@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from weigh.arrays import Floats, Integers
 from weigh.bins import Cross, Feature
 from weigh.educated.candidates import CELLS, NATS, SURE, Selected
 from weigh.educated.design import Design
@@ -33,7 +34,6 @@ from weigh.educated.segments import add_quantiles, coarse_levels
 from weigh.educated.solve import FULL, State, state_at
 from weigh.educated.task import Task, problem_of
 from weigh.engine import Block, Sums
-from weigh.frames import Floats, Integers
 from weigh.pickling import by_fields
 from weigh.tally import Counts
 

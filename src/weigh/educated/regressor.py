@@ -11,6 +11,7 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 
 from weigh import engine
+from weigh.arrays import Floats
 from weigh.base import NumberEstimator, warn_columns
 from weigh.educated.blanks import zero_not_known
 from weigh.educated.fit import Fit
@@ -47,15 +48,7 @@ from weigh.evidence.exposure import (
     spread_out,
 )
 from weigh.formula import Spread
-from weigh.frames import (
-    Floats,
-    Sample,
-    Table,
-    as_rows,
-    build_beside,
-    number_sample,
-    read,
-)
+from weigh.frames import Sample, Table, as_rows, build_beside, number_sample, read
 from weigh.newton.regression import Family
 from weigh.parameters import read_orders
 from weigh.sheet import (

@@ -24,13 +24,13 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
+from weigh.arrays import Floats, Integers
 from weigh.educated.design import weigh_rows
 from weigh.educated.numbers import NumberTarget
 from weigh.educated.passes import RowsAtWeights
 from weigh.educated.prior import PriorBlock
 from weigh.educated.solve import PRECISE, Problem, State, find_weights, state_at
 from weigh.engine import Block, Sums
-from weigh.frames import Floats, Integers
 
 TABLES = 3.0
 """Weight of the prior of the shared factors of v, as a number of tables."""

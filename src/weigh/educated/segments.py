@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from weigh.arrays import Floats, Integers
 from weigh.bins import Cross, Feature
-from weigh.frames import Floats, Integers
-from weigh.shapes import segment
+from weigh.chart_data import segment
 
 INTERVALS, SEGMENTS, LEVELS = 5, 8, 16
 """Number of quantile bins and of segments in a pair; and the largest number of levels with which a

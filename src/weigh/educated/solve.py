@@ -16,6 +16,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
+from weigh.arrays import Floats, Integers
 from weigh.educated.design import Design, Target
 from weigh.educated.dual import Dual, Kernel
 from weigh.educated.factor import (
@@ -33,7 +34,6 @@ from weigh.educated.passes import HessianProduct, LossDerivatives, RowsAtWeights
 from weigh.educated.prior import Prior
 from weigh.educated.quadratic import Quadratic
 from weigh.engine import Block, Coded, CodedRows
-from weigh.frames import Floats, Integers
 from weigh.newton.descent import add_tied, conjugate_gradients, descend
 
 FULL = 3072

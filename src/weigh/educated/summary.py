@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from weigh import engine
+from weigh.arrays import Floats
 from weigh.bins import Cross, Feature, coarsen, refine
 from weigh.educated.blanks import blank_all, shift
 from weigh.educated.design import Design, Source, Target
@@ -21,7 +22,7 @@ from weigh.educated.quadratic import Quadratic
 from weigh.educated.solve import FULL, Problem, state_at
 from weigh.engine import Coded, Setting, Statistic, Sums
 from weigh.evidence import Evidence, FeatureTable
-from weigh.frames import Floats, Sample
+from weigh.frames import Sample
 from weigh.tally import Counts, Tally
 
 

@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 from scipy.sparse import block_diag, csr_array
 
+from weigh.arrays import Floats, Integers
 from weigh.bins import Cross, Feature
 from weigh.educated.fit import Fit
 from weigh.educated.matrices import Covariance
 from weigh.educated.prior import is_told
 from weigh.educated.segments import coarse_levels
 from weigh.evidence import Evidence, FeatureTable, contrast, squeeze
-from weigh.frames import Floats, Integers
 from weigh.tally import Counts
 
 APART = 0.1

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from weigh.arrays import Floats
 from weigh.educated.design import Design, Source, Target
 from weigh.educated.numbers import NumberTarget
 from weigh.educated.prior import Centre, Prior, PriorBlock, is_silent, prior_of
@@ -13,7 +14,6 @@ from weigh.educated.quadratic import Quadratic
 from weigh.educated.scales import FIRST
 from weigh.educated.solve import Problem, State, state_at
 from weigh.engine import Coded
-from weigh.frames import Floats
 from weigh.tally import Counts
 
 

@@ -31,6 +31,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from weigh.arrays import Floats
 from weigh.educated import prior
 from weigh.educated.design import weigh_rows
 from weigh.educated.loo import NEARLY_ONE
@@ -39,7 +40,6 @@ from weigh.educated.numbers import split
 from weigh.educated.scales import tie
 from weigh.educated.solve import State
 from weigh.engine import Block
-from weigh.frames import Floats
 
 OF_PRIOR = 3 / np.pi**2
 """Information of the prior on the logarithm of a scale."""

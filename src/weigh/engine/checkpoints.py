@@ -21,8 +21,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from weigh.arrays import Floats
 from weigh.bins import Cross, Feature
-from weigh.frames import Floats
 from weigh.writing import write_bytes
 
 Arrays: TypeAlias = tuple[Floats, ...]

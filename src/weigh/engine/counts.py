@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from weigh.arrays import Floats, Integers
 from weigh.bins import (
     Binning,
     Cross,
@@ -24,8 +25,8 @@ from weigh.bins import (
 from weigh.engine.checkpoints import recall_counts
 from weigh.engine.surveys import Setting, batches, rows_of, survey
 from weigh.engine.threads import BLOCK, Item, spread, stream
-from weigh.few import BYTE_TABLE
-from weigh.frames import Codes, FarTable, Floats, Integers, Sample, Scan, Value, count_matrix, keys
+from weigh.frames import Codes, FarTable, Sample, Scan, Value, count_matrix, keys
+from weigh.numpy_kernels import BYTE_TABLE
 from weigh.sketches import ColumnSummary
 from weigh.tally import (
     Counts,

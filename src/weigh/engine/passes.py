@@ -19,12 +19,13 @@ from typing import Any, Protocol, Self, TypeAlias
 
 import numpy as np
 
+from weigh.arrays import Floats, Integers
 from weigh.bins import Cross, Feature, Placed
 from weigh.engine.checkpoints import recall
 from weigh.engine.threads import BLOCK, spread, stream
 from weigh.engine.totals import place
 from weigh.folds import Mask, deal_groups, fold_roles
-from weigh.frames import FarTable, Floats, Integers, Sample, row_weights
+from weigh.frames import FarTable, Sample, row_weights
 
 PILED = 4 * BLOCK
 """Rows added to a `Pile` at a time."""

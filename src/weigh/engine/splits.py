@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from weigh.arrays import Floats, Integers
 from weigh.bins import Cross, Feature, coarsen, refine
 from weigh.engine.checkpoints import recall_counts
 from weigh.engine.counts import count_all_pairs, count_summary, group_columns
@@ -20,7 +21,7 @@ from weigh.engine.passes import Block, Coded, PerBlock, Sums, code_rows
 from weigh.engine.surveys import Setting, rows_of, survey
 from weigh.engine.threads import spread
 from weigh.folds import TRAIN, Mask, deal_groups, fold_roles
-from weigh.frames import FarTable, Floats, Integers, Sample, Scan
+from weigh.frames import FarTable, Sample, Scan
 from weigh.sketches import ColumnSummary
 from weigh.tally import Counts, Tally
 

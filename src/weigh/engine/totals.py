@@ -8,10 +8,11 @@ from tempfile import TemporaryFile
 
 import numpy as np
 
-from weigh import few
+from weigh import numpy_kernels
+from weigh.arrays import Floats, Integers
 from weigh.bins import Cross, Feature, Placed
 from weigh.engine.threads import BLOCK, report, spread
-from weigh.frames import Floats, Integers, Scan, Table, count_matrix, side_by_side
+from weigh.frames import Scan, Table, count_matrix, side_by_side
 
 
 def total_counts(table: Table, weights: Floats, prior: Floats) -> Floats:
@@ -92,7 +93,7 @@ def total_placed(
     """Totals of rows whose levels are known; see `total`."""
     by_code = [w[p.levels] for w, p in zip(weights, placed, strict=True)]
     totals = np.empty((n_rows, len(prior)))
-    own = few.for_rows(n_rows)
+    own = numpy_kernels.for_rows(n_rows)
     add = own.add_one if len(prior) == 1 else own.add_many
     matrix = side_by_side([part.codes for part in placed]) if len(prior) == 1 else None
     by_byte = None if matrix is None else _stack(by_code)
@@ -112,7 +113,7 @@ def total_placed(
 
 def _stack(by_code: Sequence[Floats]) -> Floats:
     """Stack tables of weights of codes below 256, as `add_bytes` reads them."""
-    tables = np.zeros((len(by_code), few.BYTE_TABLE))
+    tables = np.zeros((len(by_code), numpy_kernels.BYTE_TABLE))
     for table, weight in zip(tables, by_code, strict=True):
         table[: len(weight)] = weight[:, 0]
     return tables
@@ -129,7 +130,7 @@ def add_weights(totals: Floats, codes: Integers, weights: Floats) -> None:
 def link(totals: Floats, form: str) -> Floats:
     """Probabilities of all classes: logistic of one total, softmax or `ovr` of many."""
     probabilities = np.empty((len(totals), max(totals.shape[1], 2)))
-    own = few.for_rows(len(totals))
+    own = numpy_kernels.for_rows(len(totals))
     many = own.ovr if form == "ovr" else own.softmax
     to_probability = own.logistic if totals.shape[1] == 1 else many
 

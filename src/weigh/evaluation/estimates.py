@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
+from weigh.arrays import Floats, Integers
 from weigh.engine import one_blas_thread
 from weigh.evaluation.groups import LEAST, Grouping
 from weigh.evidence.exposure import given_to, refuse_missing, unit_of
-from weigh.frames import Floats, Integers, number_sample, read, read_numbers
+from weigh.frames import number_sample, read, read_numbers
+from weigh.metrics.inputs import Flags
 from weigh.metrics.numbers import NAN, Bounded, normal_quantile
-from weigh.metrics.predicted import features_of
-from weigh.metrics.scored import Flags
+from weigh.metrics.predictions import features_of
 from weigh.newton.regression import Power, refuse_outside
 from weigh.parameters import is_number
 

@@ -8,27 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from weigh.arrays import Floats, Integers
 from weigh.bins import label
 from weigh.evaluation.groups import Group
 from weigh.evaluation.measures import ManyMeasures, Measures
 from weigh.evidence import hash_files
-from weigh.frames import (
-    Codes,
-    Column,
-    FarTable,
-    Floats,
-    Integers,
-    Scan,
-    Table,
-    Value,
-    is_of_files,
-    is_sparse,
-    read,
-)
+from weigh.frames import Codes, Column, FarTable, Scan, Table, Value, is_of_files, is_sparse, read
 from weigh.layout import list_few
 from weigh.metrics import Scored
 from weigh.metrics.numbers import Bounded
-from weigh.metrics.predicted import Predicted
+from weigh.metrics.predictions import Predicted
 
 if TYPE_CHECKING:
     from weigh.evaluation.result import Evaluation

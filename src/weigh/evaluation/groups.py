@@ -13,20 +13,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from weigh.arrays import Floats, Integers
 from weigh.bins import Feature, are_whole, label, quantile_cuts, sort_values
 from weigh.errors import Parameter, ParameterError
 from weigh.evaluation.measures import Options, mean_of_rows
-from weigh.frames import (
-    Codes,
-    Floats,
-    Integers,
-    Value,
-    build,
-    count_rows,
-    is_number,
-    key,
-    read,
-)
+from weigh.frames import Codes, Value, build, count_rows, is_number, key, read
 from weigh.layout import Grid, Shown, list_few, tabulate
 from weigh.metrics import (
     Scored,
@@ -36,9 +27,9 @@ from weigh.metrics import (
     error_rates,
     population_stability_index,
 )
+from weigh.metrics.inputs import read_codes
 from weigh.metrics.numbers import NAN, Bounded, columns_of, flatten, plain
-from weigh.metrics.predicted import Predicted, column_of
-from weigh.metrics.scored import read_codes
+from weigh.metrics.predictions import Predicted, column_of
 from weigh.metrics.scores import Many
 
 LEAST = 10

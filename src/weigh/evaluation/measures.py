@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from weigh.arrays import Floats
 from weigh.errors import Parameter, ParameterError
 from weigh.evidence import BOUND
-from weigh.frames import Floats, Value
+from weigh.frames import Value
 from weigh.metrics import (
     AUC,
     BrierDecomposition,

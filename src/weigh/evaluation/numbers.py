@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from weigh.arrays import Floats
 from weigh.engine import one_blas_thread
 from weigh.errors import Parameter, ParameterError
 from weigh.evaluation.estimates import (
@@ -24,7 +25,6 @@ from weigh.evaluation.findings import tell_other_target, tell_slope, tell_traini
 from weigh.evaluation.groups import Band, Grouped, Grouping, split_bands
 from weigh.evidence.exposure import name_given, tell_exposure
 from weigh.evidence.units import digits_of, spell
-from weigh.frames import Floats
 from weigh.layout import Grid, View, count_of, fold_rest, percent, share_of, tabulate
 from weigh.metrics.numbers import NAN, Bounded, check_coverage
 

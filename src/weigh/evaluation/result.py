@@ -23,9 +23,9 @@ from weigh.frames import Value
 from weigh.frames import build as build_frame
 from weigh.layout import Shown, View
 from weigh.metrics import COVERAGE, Scored, Stability
+from weigh.metrics.inputs import Labels, shape_of
 from weigh.metrics.numbers import columns_of, flatten, plain
-from weigh.metrics.predicted import Predicted, Question, predict_rows
-from weigh.metrics.scored import Labels, shape_of
+from weigh.metrics.predictions import Predicted, Question, predict_rows
 from weigh.plot.axes import Drawing
 from weigh.sheet import refuse_class_options
 

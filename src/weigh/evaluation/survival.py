@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from weigh.arrays import Floats, Integers
 from weigh.errors import Parameter, ParameterError
 from weigh.evaluation.findings import tell_training_rows
 from weigh.evaluation.groups import LEAST, Band, Grouped, Grouping, split_bands
 from weigh.evaluation.show import bounded, number
-from weigh.frames import Floats, Integers
 from weigh.layout import Grid, View, count_of, fold_rest, percent, share_of, tabulate
 from weigh.metrics.numbers import NAN, Bounded, check_coverage
 from weigh.metrics.survival import KaplanMeier, brier_scores, concordance, event_ratio

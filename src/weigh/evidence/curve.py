@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from weigh.frames import Floats
+from weigh.arrays import Floats
 from weigh.pickling import by_fields
 
 Cubic: TypeAlias = tuple[float, float, float, float]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from weigh.arrays import Floats
 from weigh.bins import Feature, middles
 from weigh.evidence.curve import BOUND
 from weigh.evidence.feature_table import FeatureTable
 from weigh.evidence.tables import contrast
-from weigh.frames import Floats
 from weigh.tally import Counts
 
 NORMAL_IQR = 1.34

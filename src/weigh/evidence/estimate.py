@@ -8,12 +8,12 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from weigh.arrays import Floats, Integers
 from weigh.bins import Cross
 from weigh.engine import HELD_OUT, Block, Levels
 from weigh.evidence.curve import BOUND
 from weigh.evidence.feature_table import FeatureTable
 from weigh.evidence.tables import Evidence, contrast, squeeze
-from weigh.frames import Floats, Integers
 from weigh.tally import Counts, Tally, smoothed_levels
 
 Smoothing: TypeAlias = float | Literal["1/n", "zhang-sheng", "hong", "hong-1/n"]

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from weigh.arrays import Floats
 from weigh.errors import Parameter, ParameterError, warn_caller
 from weigh.evidence.tables import Evidence
-from weigh.frames import Floats, Table, read_numbers, tell_rows
+from weigh.frames import Table, read_numbers, tell_rows
 from weigh.parameters import is_number
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from weigh.arrays import Floats, Integers
 from weigh.bins import Cross, Feature, Level
 from weigh.evidence import show
 from weigh.evidence.curve import BOUND
 from weigh.evidence.view import view_table
-from weigh.frames import Floats, Integers
 from weigh.pickling import by_fields
 from weigh.tally import smoothed_levels
 

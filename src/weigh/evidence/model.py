@@ -7,10 +7,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from weigh.arrays import Floats
 from weigh.bins import Cross, Feature, label
 from weigh.errors import Parameter, ParameterError
 from weigh.evidence.tables import Evidence
-from weigh.frames import Floats, Table
+from weigh.frames import Table
 
 
 class Model(Protocol):

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from weigh.arrays import Floats
 from weigh.bins import OTHER, Cross, label, printable
 from weigh.bins.labels import EXACT, quote_blanks
+from weigh.chart_data import outline
 from weigh.evidence.units import Amounts, Words, digits_of, hundredths, words_of
-from weigh.frames import Floats, Value, build
+from weigh.frames import Value, build
 from weigh.layout import Grid, View, list_few
-from weigh.shapes import outline
 
 if TYPE_CHECKING:
     from weigh.evidence.feature_table import FeatureTable

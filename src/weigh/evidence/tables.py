@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from weigh import engine
+from weigh.arrays import Floats
 from weigh.bins import AND, Cross, Feature, label
 from weigh.evidence import show
 from weigh.evidence.curve import Attenuation, Recalibration
@@ -19,7 +20,7 @@ from weigh.evidence.provenance import Change
 from weigh.evidence.show import ROWS
 from weigh.evidence.units import HUNDREDTHS, Units
 from weigh.evidence.view import to_view
-from weigh.frames import Floats, Table, did_you_mean, match, read
+from weigh.frames import Table, did_you_mean, match, read
 from weigh.pickling import by_fields
 from weigh.tally import Counts, Tally
 

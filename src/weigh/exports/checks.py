@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from weigh.arrays import Floats
 from weigh.bins import Feature, Kind
 from weigh.evidence import Evidence, evidence_of, is_sum
 from weigh.evidence.exposure import list_offsets
 from weigh.exports.targets import is_large
 from weigh.formula import Formula, Input
-from weigh.frames import NOT_KNOWN, Floats, Value, key, read
+from weigh.frames import NOT_KNOWN, Value, key, read
 from weigh.sheet import Reasons, find_reasons
 
 TOLERANCE = 1e-9

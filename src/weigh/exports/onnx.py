@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from weigh.arrays import Floats
 from weigh.bins import Feature, Kind
 from weigh.errors import Extra
 from weigh.evidence import BOUND, Curve
 from weigh.evidence.exposure import OffsetColumn
 from weigh.exports.targets import is_no_unicode, refuse_inexact, refuse_mixed, refuse_text
 from weigh.formula import Formula, Input, Term
-from weigh.frames import Floats
 
 onnx = Extra("onnx", "ONNX exports need onnx: pip install 'weigh[onnx]'")
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from weigh.arrays import Floats
 from weigh.bins import Kind
 from weigh.errors import Extra
 from weigh.exports.onnx import MISSING, input_names
@@ -25,7 +26,7 @@ from weigh.exports.targets import is_large
 from weigh.exports.xlsx.case import ANSWER, FIRST, SHEET, prediction_cells
 from weigh.exports.xlsx.cells import escape, missing_word, openpyxl
 from weigh.formula import Formula, Input
-from weigh.frames import NOT_KNOWN, Floats, Value
+from weigh.frames import NOT_KNOWN, Value
 
 duckdb = Extra("duckdb", "running the query needs duckdb: pip install duckdb")
 onnxruntime = Extra("onnxruntime", "running the file needs onnxruntime: pip install 'weigh[onnx]'")

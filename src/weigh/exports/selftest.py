@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from weigh.arrays import Floats
 from weigh.bins import label
 from weigh.exports.checks import (
     TOLERANCE,
@@ -35,7 +36,6 @@ from weigh.exports.run import (
 from weigh.exports.sql import plan
 from weigh.exports.targets import read_formula
 from weigh.formula import Formula
-from weigh.frames import Floats
 from weigh.store import load
 
 Rows: TypeAlias = list[dict[str, Any]]

@@ -10,10 +10,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from weigh import engine, few
+from weigh import engine, numpy_kernels
+from weigh.arrays import Floats
 from weigh.bins import AND, Ask, Cross, Feature, Kind, finder, label, printable
 from weigh.formula.formula import Formula, Input, Spread, Term
-from weigh.frames import NOT_KNOWN, Floats, key
+from weigh.frames import NOT_KNOWN, key
 
 EXACT = 160
 """A covariance of more weights is stored as standard errors and 16-bit correlations, so that the
@@ -299,7 +300,7 @@ class Scorer:
         if len(totals) != 1 or totals.shape[1] != 1:
             return engine.link(totals, self.formula.link)
         probabilities = np.empty((1, 2))
-        few.for_rows(1).logistic(totals, probabilities)
+        numpy_kernels.for_rows(1).logistic(totals, probabilities)
         return probabilities
 
     def _add_one(self, places: Sequence[int], start: list[float]) -> float:

@@ -12,13 +12,14 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from weigh.arrays import Floats
 from weigh.bins import SINGLE, Ask, Cross, Feature, Kind, label, list_others, sort_values
 from weigh.evidence import Attenuation, Curve, Evidence, FeatureTable, evidence_of, is_sum
 from weigh.evidence.exposure import OffsetColumn, list_offsets
 from weigh.evidence.feature_table import token_variance
 from weigh.evidence.model import score_names
 from weigh.evidence.tables import tell_condition
-from weigh.frames import Floats, Value, key
+from weigh.frames import Value, key
 
 
 @dataclass(frozen=True)

@@ -19,14 +19,8 @@ No other package imports dataframe libraries.
     targets    `Sample`: a table with class labels and row weights
 """
 
-from weigh.frames.columns import (
-    OR_CATEGORIES,
-    Codes,
-    Column,
-    Floats,
-    Integers,
-    Numbers,
-)
+from weigh.arrays import Floats, Integers
+from weigh.frames.columns import OR_CATEGORIES, Codes, Column, Numbers
 from weigh.frames.large import (
     ROWS,
     FarTable,

@@ -15,9 +15,9 @@ from typing import Any, TypeAlias
 import narwhals as nw
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from pyarrow import compute
 
+from weigh.arrays import Floats, Integers
 from weigh.errors import ColumnError, Parameter, ParameterError
 from weigh.frames.distinct import as_views, distinct_objects, distinct_views, is_worth_it
 from weigh.frames.values import (
@@ -29,9 +29,6 @@ from weigh.frames.values import (
     keys,
     reads_as_number,
 )
-
-Floats: TypeAlias = NDArray[np.float64]
-Integers: TypeAlias = NDArray[Any]
 
 SMALL_RANGE = 1 << 16
 MANY = 1 << 15

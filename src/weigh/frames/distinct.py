@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from weigh import few
+from weigh import numpy_kernels
 
 MOST = 4096
 """Most distinct cells; a column with more is coded by its values."""
@@ -29,7 +29,7 @@ ROWS = 1 << 17
 
 def is_worth_it(n_rows: int) -> bool:
     """Whether rows are enough to pay for the tables of bits; few values are coded sooner."""
-    return n_rows > LEAST and not few.is_few(n_rows)
+    return n_rows > LEAST and not numpy_kernels.is_few(n_rows)
 
 
 @dataclass(frozen=True)

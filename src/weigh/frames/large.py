@@ -20,7 +20,8 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
-from weigh.frames.columns import Codes, Column, Integers, Numbers
+from weigh.arrays import Integers
+from weigh.frames.columns import Codes, Column, Numbers
 from weigh.frames.names import list_names
 from weigh.frames.tables import Table
 from weigh.frames.values import Declared, Value, declared_in, key, spell, stored_as_levels

@@ -9,9 +9,7 @@ import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
-from weigh.frames.columns import (
-    Integers,
-)
+from weigh.arrays import Integers
 from weigh.frames.large import find_far
 from weigh.frames.reading import is_sparse, wrap
 from weigh.frames.tables import Table

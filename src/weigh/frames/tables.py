@@ -12,16 +12,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.lib.stride_tricks import as_strided
 
-from weigh.frames.columns import (
-    Codes,
-    Column,
-    Integers,
-    Numbers,
-    as_missing,
-    code_values,
-    convert,
-    hide,
-)
+from weigh.arrays import Integers
+from weigh.frames.columns import Codes, Column, Numbers, as_missing, code_values, convert, hide
 from weigh.frames.values import NOT_KNOWN, Declared, declared_by
 
 FEW = 64

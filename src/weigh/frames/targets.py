@@ -8,8 +8,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from weigh.arrays import Floats, Integers
 from weigh.errors import Parameter, ParameterError, warn_caller
-from weigh.frames.columns import Codes, Column, Floats, Integers, Numbers
+from weigh.frames.columns import Codes, Column, Numbers
 from weigh.frames.large import FarTable
 from weigh.frames.names import did_you_mean, doubt_names, list_names
 from weigh.frames.reading import vector

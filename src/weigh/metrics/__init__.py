@@ -7,8 +7,8 @@ a row given twice, also in intervals; `effective_weight` rescales sampling weigh
 positive if its probability is above the cut-off. The modules::
 
     numbers           checks of thresholds, costs and coverages; numbers with intervals
-    scored            labels and probabilities, read and sorted
-    predicted         predictions of a classifier for a table, with the true labels
+    inputs            labels and probabilities, read and sorted
+    predictions         predictions of a classifier for a table, with the true labels
     scores            loss in bits, Brier score, error rates at a threshold
     costs             the threshold of lowest cost, expected cost, net benefit
     ranking           the area under the ROC curve, differences, gains and lift
@@ -25,8 +25,9 @@ from weigh.metrics.costs import (
     expected_cost,
     net_benefit,
 )
+from weigh.metrics.inputs import Groups, Scored
 from weigh.metrics.numbers import COVERAGE, clopper_pearson
-from weigh.metrics.predicted import effective_weight
+from weigh.metrics.predictions import effective_weight
 from weigh.metrics.ranking import (
     AUC,
     AUCDifference,
@@ -45,7 +46,6 @@ from weigh.metrics.reliability import (
     calibration_line,
     reliability_table,
 )
-from weigh.metrics.scored import Groups, Scored
 from weigh.metrics.scores import ErrorRates, brier, error_rates, loss_bits, misclassification_rate
 from weigh.metrics.stability import Stability, population_stability_index
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from weigh.frames import Floats, did_you_mean
+from weigh.arrays import Floats
+from weigh.frames import did_you_mean
+from weigh.metrics.inputs import Labels, Scored, read_codes, shape_of
 from weigh.metrics.numbers import LARGEST, read_cost, read_matrix, read_threshold
-from weigh.metrics.scored import Labels, Scored, read_codes, shape_of
 from weigh.metrics.scores import Many, count_above, find, read_classes
 
 

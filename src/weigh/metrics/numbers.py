@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.special import betaincinv, ndtri, stdtrit
 
-from weigh.frames import Floats
+from weigh.arrays import Floats
 
 NAN = float("nan")
 """Value of a measure that is not defined."""

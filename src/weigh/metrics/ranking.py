@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, logit, ndtr
 
-from weigh.frames import Floats
+from weigh.arrays import Floats
+from weigh.metrics.inputs import Groups, Scored
 from weigh.metrics.numbers import COVERAGE, check_coverage, normal_quantile, read_matrix
-from weigh.metrics.scored import Groups, Scored
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,10 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit, logit
 
-from weigh.frames import Floats, Integers, build, is_count
+from weigh.arrays import Floats, Integers
+from weigh.frames import build, is_count
+from weigh.metrics.inputs import Groups, Scored, shape_of
 from weigh.metrics.numbers import COVERAGE, NAN, check_coverage, clopper_pearson, read_matrix
-from weigh.metrics.scored import Groups, Scored, shape_of
 from weigh.newton.regression import DesignRows, fit_coefficients
 
 STRATEGIES = ("width", "count")

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from weigh.arrays import Floats, Integers
 from weigh.evidence import BOUND
-from weigh.frames import Floats, Integers, row_weights
-from weigh.metrics.numbers import NAN, read_matrix, read_threshold
-from weigh.metrics.scored import (
+from weigh.frames import row_weights
+from weigh.metrics.inputs import (
     Groups,
     Labels,
     Scored,
@@ -19,6 +19,7 @@ from weigh.metrics.scored import (
     read_codes,
     shape_of,
 )
+from weigh.metrics.numbers import NAN, read_matrix, read_threshold
 
 
 def is_wide(y_prob: Any) -> bool:

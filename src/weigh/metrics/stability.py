@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from weigh.arrays import Floats
 from weigh.bins import label
-from weigh.frames import Codes, Column, Floats, Numbers, is_count, order, row_weights, vector
+from weigh.frames import Codes, Column, Numbers, is_count, order, row_weights, vector
+from weigh.metrics.inputs import read_weight
 from weigh.metrics.reliability import quantiles
-from weigh.metrics.scored import read_weight
 
 LEAST = 1e-4
 """Smallest share of a bin: a share of 0 is replaced by it, so that the index stays finite."""

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaincinv
 
-from weigh.frames import Floats, row_weights
+from weigh.arrays import Floats
+from weigh.frames import row_weights
 from weigh.metrics.numbers import NAN, Bounded, normal_quantile
 
 

@@ -10,9 +10,9 @@ import numpy as np
 from scipy.special import betainc, gammainc, ndtr, stdtr
 from scipy.stats import chi2
 
+from weigh.arrays import Floats
 from weigh.bins import Feature
 from weigh.evidence import Evidence, FeatureTable
-from weigh.frames import Floats
 from weigh.metrics import Stability, population_stability_index
 from weigh.metrics.numbers import NAN
 from weigh.metrics.stability import compare_counts

@@ -12,10 +12,11 @@ from pathlib import Path
 import numpy as np
 
 from weigh import engine
+from weigh.arrays import Floats
 from weigh.bins import AND, Cross, Feature, Placed, label
 from weigh.evidence import Evidence, FeatureTable
-from weigh.frames import NOT_KNOWN, Codes, Floats, Scan, Table
-from weigh.metrics.scored import Flags
+from weigh.frames import NOT_KNOWN, Codes, Scan, Table
+from weigh.metrics.inputs import Flags
 
 
 @dataclass

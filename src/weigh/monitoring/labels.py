@@ -13,10 +13,11 @@ import numpy as np
 from scipy.special import betainc, expit, logit, ndtr
 from scipy.stats import chi2
 
+from weigh.arrays import Floats
 from weigh.bins import label
 from weigh.evaluation import Bounded
 from weigh.evidence import BOUND, Evidence, FeatureTable
-from weigh.frames import Floats, Sample, Value
+from weigh.frames import Sample, Value
 from weigh.metrics import COVERAGE, Scored, auc, calibration_line
 from weigh.metrics.numbers import NAN
 from weigh.metrics.stability import compare_counts

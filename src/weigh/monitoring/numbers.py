@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from weigh.arrays import Floats
 from weigh.errors import Parameter, ParameterError
 from weigh.evaluation import Bounded
 from weigh.evaluation.estimates import Estimated, name_loss, slope_of
-from weigh.frames import Floats
 from weigh.metrics import COVERAGE
 from weigh.metrics.numbers import NAN
 from weigh.monitoring.checks import FEW, Check, check_rise, check_t

@@ -18,7 +18,7 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 from scipy import linalg
 
-from weigh.frames import Floats
+from weigh.arrays import Floats
 from weigh.newton.descent import ROUNDING, Asking, Derivatives, backtrack
 
 RANK = 1e-13

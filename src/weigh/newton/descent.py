@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import nnls
 from scipy.sparse.linalg import LinearOperator, cg
 
-from weigh.frames import Floats, Integers
+from weigh.arrays import Floats, Integers
 
 ROUNDING = 1e-11
 """Relative increases of the loss below this are rounding errors of a sum over many rows."""

@@ -19,7 +19,8 @@ from typing import Any, ClassVar, Literal, Protocol, TypeAlias, TypeVar
 import numpy as np
 from scipy.special import xlogy
 
-from weigh.frames import Floats, tell_rows
+from weigh.arrays import Floats
+from weigh.frames import tell_rows
 from weigh.newton.descent import Point, descend
 
 

@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from weigh.arrays import Floats
 from weigh.evaluation.findings import beside_measures
 from weigh.evaluation.numbers import NumberEvaluation
 from weigh.evaluation.show import bounded
 from weigh.evaluation.survival import SurvivalEvaluation
 from weigh.evidence.units import digits_of, factor, spell, words_of
-from weigh.frames import Floats, number_sample, read, row_weights
+from weigh.frames import number_sample, read, row_weights
 from weigh.layout import count_of, percent
 from weigh.metrics.numbers import Bounded
 from weigh.pages.model import Subject, name_ends

@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from weigh.arrays import Floats, Integers
 from weigh.bins import label
 from weigh.evaluation import Decision, Evaluation, Measures
 from weigh.evaluation.show import list_decisions, number
 from weigh.evidence import Evidence
-from weigh.frames import Floats, Integers
 from weigh.layout import Grid, count_of, render, shorten
 from weigh.metrics import ReliabilityTable, Scored, auc, gains_curve, reliability_table
-from weigh.metrics.predicted import Predicted
+from weigh.metrics.predictions import Predicted
 from weigh.metrics.scores import Many
 from weigh.pages.weights import DRAWN
 from weigh.sheet import BalanceSheet, explain

@@ -9,14 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from weigh.arrays import Floats
 from weigh.base import EvidenceModel
 from weigh.evaluation import Evaluation, NumberEvaluation, evaluate, named_columns
 from weigh.evaluation.findings import beside_measures
 from weigh.evaluation.survival import SurvivalEvaluation
 from weigh.evidence.exposure import given_to
-from weigh.frames import Floats, canonical, read
+from weigh.frames import canonical, read
 from weigh.layout import Grid, asset, document, render
-from weigh.metrics.predicted import Predicted, predict_rows
+from weigh.metrics.predictions import Predicted, predict_rows
 from weigh.pages.by_hand import exact_formula
 from weigh.pages.model import (
     Subject,

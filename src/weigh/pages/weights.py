@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from weigh.arrays import Floats
 from weigh.bins import Feature
+from weigh.chart_data import NumberAxis
 from weigh.evidence import FeatureTable, hundredths
 from weigh.evidence.show import bar_scale, rank_tables, spell_count
 from weigh.evidence.units import Words, words_of
-from weigh.frames import Floats
 from weigh.layout import render
 from weigh.pages.model import Subject, spell_added_loss, spell_levels
-from weigh.shapes import NumberAxis
 from weigh.sheet import COVERAGE, REACH
 
 WIDTH, HEIGHT, LEFT, BOTTOM, EDGE = 360, 150, 40, 22, 8

@@ -13,6 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from weigh import engine
+from weigh.arrays import Floats
 from weigh.base import EvidenceClassifier
 from weigh.errors import warn_caller
 from weigh.evidence import (
@@ -31,7 +32,7 @@ from weigh.evidence import (
     weigh_tally,
 )
 from weigh.folds import check_folds, read_splits
-from weigh.frames import FarTable, Floats, Sample, Table
+from weigh.frames import FarTable, Sample, Table
 from weigh.parameters import is_count, is_number
 from weigh.perplexed.scores import (
     CRITERIA,

@@ -13,10 +13,11 @@ import numpy as np
 from scipy.special import logsumexp
 
 from weigh import engine
+from weigh.arrays import Floats, Integers
 from weigh.engine import Block, Coded, Sums, add_weights
 from weigh.evidence import Evidence, SplitScorer, apply_exponent, attenuate
 from weigh.folds import Split
-from weigh.frames import Floats, Integers, Sample
+from weigh.frames import Sample
 
 
 @dataclass(frozen=True)

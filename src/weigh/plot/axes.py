@@ -14,9 +14,9 @@ from typing import Any, Self
 import numpy as np
 
 from weigh import layout
+from weigh.arrays import Floats
 from weigh.bins import BRIEF, Cross, Feature, printable
 from weigh.errors import Extra
-from weigh.frames import Floats
 from weigh.sheet import Item
 
 pyplot = Extra("matplotlib.pyplot", "plots need matplotlib: pip install 'weigh[plot]'")

@@ -7,9 +7,10 @@ from typing import Any, Self
 import numpy as np
 
 from weigh import engine
+from weigh.arrays import Floats, Integers
 from weigh.bins import printable
 from weigh.evidence import Evidence, FeatureTable, evidence_of, hundredths, with_labels
-from weigh.frames import Floats, Integers, Table
+from weigh.frames import Table
 from weigh.parameters import check_count
 from weigh.plot.axes import (
     NARROW,

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import ndtri
 from sklearn.metrics import average_precision_score, precision_recall_curve, roc_curve
 
-from weigh.frames import Floats
+from weigh.arrays import Floats
 from weigh.metrics import Scored, auc, gains_curve, lift_curve, net_benefit
 from weigh.plot.axes import TOTAL
 from weigh.plot.scored import (

@@ -8,8 +8,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from weigh.arrays import Floats
+from weigh.chart_data import round_numbers
 from weigh.evidence import Evidence, evidence_of, is_sum, with_labels
-from weigh.frames import Floats
 from weigh.parameters import is_count
 from weigh.plot.axes import Display, inches, width_of
 from weigh.plot.scales import (
@@ -27,7 +28,6 @@ from weigh.plot.scales import (
     rows_that_fit,
 )
 from weigh.plot.selection import after, ask, choose
-from weigh.shapes import round_numbers
 
 ROW, TALL, MOST_LABELS = 0.48, 0.66, 60
 """Height of a feature's scale in inches, usually and with crowded labels; the maximum number of

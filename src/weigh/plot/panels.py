@@ -6,8 +6,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from weigh.arrays import Floats
 from weigh.bins import Cross
-from weigh.frames import Floats
+from weigh.chart_data import round_numbers
 from weigh.plot.axes import (
     AGAINST,
     FAINT,
@@ -20,7 +21,6 @@ from weigh.plot.axes import (
     spell_tick,
 )
 from weigh.plot.selection import LABEL, LETTER, Panel, Room
-from weigh.shapes import round_numbers
 
 STRIP = 0.14
 """The part of a panel's width, at its right, that shows the share of the rows."""

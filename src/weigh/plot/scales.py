@@ -9,10 +9,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy.special import expit, logit
 
+from weigh.arrays import Floats, Integers
 from weigh.bins import Cross, Feature, printable
+from weigh.chart_data import outline
 from weigh.evidence import Evidence, FeatureTable, Recalibration
 from weigh.evidence.units import Units
-from weigh.frames import Floats, Integers
 from weigh.plot.axes import (
     FAINT,
     FOR,
@@ -24,7 +25,6 @@ from weigh.plot.axes import (
     wrap,
 )
 from weigh.plot.selection import Choice, WeightLine
-from weigh.shapes import outline
 
 MOST_NAMED, FEW = 24, 8
 """Maximum number of bins with a label on the scale of a feature, where they fit; a number of levels

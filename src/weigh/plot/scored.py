@@ -9,7 +9,7 @@ import numpy as np
 from weigh.bins import label
 from weigh.calibrate import SplineCalibrator
 from weigh.metrics import Scored, calibration_line, reliability_table
-from weigh.metrics.predicted import Question, predict_rows
+from weigh.metrics.predictions import Question, predict_rows
 from weigh.plot.axes import (
     FAINT,
     NARROW,

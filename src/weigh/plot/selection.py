@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from weigh.arrays import Floats, Integers
 from weigh.bins import Cross, Feature, Interval, printable
+from weigh.chart_data import NumberAxis
 from weigh.evidence import Evidence, FeatureTable, hundredths, rule
 from weigh.evidence.units import Amounts, spell, words_of
-from weigh.frames import Floats, Integers
 from weigh.parameters import check_count
 from weigh.plot.axes import AGAINST, ALLOWED, FOR, OKABE_ITO, brief_labels, usual_weights
-from weigh.shapes import NumberAxis
 from weigh.sheet import REACH, choose_classes, difference, find_class, refuse_classes
 
 

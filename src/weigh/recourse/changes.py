@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, logit
 
+from weigh.arrays import Floats
 from weigh.bins import label
 from weigh.evidence import Evidence, evidence_of, model_of
 from weigh.formula import Input
 from weigh.formula.formula import list_inputs
-from weigh.frames import NOT_KNOWN, Floats, Table, Value, as_rows, build, match, read
+from weigh.frames import NOT_KNOWN, Table, Value, as_rows, build, match, read
 from weigh.layout import Grid, Shown, View
 from weigh.parameters import is_number
 from weigh.sheet import find_class

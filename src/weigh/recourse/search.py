@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from weigh.arrays import Floats
 from weigh.bins import Feature, label
 from weigh.errors import Parameter, ParameterError
 from weigh.formula import Input
-from weigh.frames import NOT_KNOWN, Floats, Value, canonical, did_you_mean, match, read
+from weigh.frames import NOT_KNOWN, Value, canonical, did_you_mean, match, read
 from weigh.parameters import check_count, is_number
 from weigh.recourse.changes import Case, ColumnOptions, Lever, Levers
 

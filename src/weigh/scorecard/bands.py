@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from weigh.arrays import Floats
 from weigh.bins import label
-from weigh.frames import Floats, Sample, Value, build, canonical, key
+from weigh.frames import Sample, Value, build, canonical, key
 from weigh.layout import Grid, Shown, View
 from weigh.parameters import check_count, is_number
 

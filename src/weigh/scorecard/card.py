@@ -7,10 +7,11 @@ import os
 from collections.abc import Mapping
 from typing import Any, Self
 
+from weigh.arrays import Floats
 from weigh.bins import Level
 from weigh.evidence import Change, Evidence, Provenance, login_name, now
 from weigh.formula import Costs, Formula
-from weigh.frames import Floats, Table, build, label_sample, read
+from weigh.frames import Table, build, label_sample, read
 from weigh.layout import Shown, View
 from weigh.parameters import is_count
 from weigh.scorecard import reasons, show

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from weigh.arrays import Floats
 from weigh.bins import Binning, Feature, Rule, close_left
+from weigh.chart_data import segment
 from weigh.errors import warn_caller
 from weigh.evidence import Evidence, FeatureTable, join_intervals
-from weigh.frames import Floats, Value
+from weigh.frames import Value
 from weigh.parameters import check_count
 from weigh.scorecard.rare import warn_of_rare
-from weigh.shapes import segment
 from weigh.sheet import find_class
 
 if TYPE_CHECKING:

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from weigh.arrays import Floats
 from weigh.evidence import Evidence, FeatureTable, Provenance, Recalibration, Units, flip
 from weigh.evidence.model import score_names
-from weigh.frames import Floats, Table, match, read
+from weigh.frames import Table, match, read
 from weigh.predicting import StoredTable
 from weigh.scorecard.bands import Scores
 from weigh.scorecard.points import Rounding, Scale

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from weigh.arrays import Floats
 from weigh.evidence import Evidence, evidence_of, keep_to_complete_rows
-from weigh.frames import Floats, label_sample, read
+from weigh.frames import label_sample, read
 from weigh.parameters import is_number
 
 if TYPE_CHECKING:

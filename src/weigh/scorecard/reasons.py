@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from weigh.arrays import Floats, Integers
 from weigh.bins import WORDS, Feature, Interval, finder, label
 from weigh.evidence import Evidence, FeatureTable, with_labels
 from weigh.evidence.show import ROWS, summarise
-from weigh.frames import NOT_KNOWN, Floats, Integers, Table, as_rows, canonical, did_you_mean
+from weigh.frames import NOT_KNOWN, Table, as_rows, canonical, did_you_mean
 from weigh.layout import render
 from weigh.parameters import check_count
 from weigh.sheet import Reasons, choose_reasons

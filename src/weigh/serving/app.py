@@ -16,9 +16,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from weigh.errors import Extra
+from weigh.serving.loaded import EVERY, ModelReloader, dump
 from weigh.serving.records import Log
-from weigh.serving.rows import RefusalError
-from weigh.serving.served import EVERY, ModelReloader, dump
+from weigh.serving.requests import RefusalError
 
 MOST_ROWS, MOST_BYTES, EVERY_HOST = 1000, 1 << 20, "*"
 

@@ -18,7 +18,7 @@ from weigh.evidence import Evidence, FeatureTable
 from weigh.evidence.exposure import OffsetColumn
 from weigh.formula import Formula, Input
 from weigh.layout import asset, document, render
-from weigh.serving.rows import ID
+from weigh.serving.requests import ID
 
 MOST_EXAMPLES = 10
 LARGEST = sys.float_info.max

@@ -15,8 +15,8 @@ from typing import Any, TypeAlias
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from weigh.serving.loaded import dump
 from weigh.serving.records import Log
-from weigh.serving.served import dump
 
 SECONDS = 10.0
 """Seconds that a client may take to send the head of a request, or to read any of a response."""

@@ -24,10 +24,10 @@ from typing import Any, TextIO
 
 import numpy as np
 
+from weigh.arrays import Floats, Integers
 from weigh.bins import Cross
 from weigh.formula import Formula, Row
 from weigh.formula.formula import Term
-from weigh.frames import Floats, Integers
 
 MOST_OFTEN, SECONDS = 10, 10.0
 """Most lines per event that any client can cause, and the seconds in which they are counted."""

@@ -13,8 +13,8 @@ from starlette.exceptions import HTTPException
 
 from weigh.serving.app import read_body
 from weigh.serving.contract import ADDRESS
-from weigh.serving.rows import NOTHING, RefusalError, RequestedRows, Wish, read_rows
-from weigh.serving.served import HEADERS, ModelReloader, Served, dump
+from weigh.serving.loaded import HEADERS, ModelReloader, Served, dump
+from weigh.serving.requests import NOTHING, RefusalError, RequestedRows, Wish, read_rows
 
 MOST_BYTES, MOST_WEIGHTS = 65_536, 500
 """Longer bodies, and requests that need more weights, are handled in a thread, so that they do not

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from weigh.arrays import Floats
 from weigh.bins import label
 from weigh.evidence import HUNDREDTHS, Evidence, Units, share_counts
-from weigh.frames import Floats, Table, build, count_matrix
+from weigh.frames import Table, build, count_matrix
 from weigh.layout import Shown, View
 from weigh.sheet import show
 from weigh.tally import smoothed_levels

@@ -9,21 +9,13 @@ from typing import Any
 import numpy as np
 
 from weigh import engine
+from weigh.arrays import Floats, Integers
 from weigh.bins import MOST_OTHERS, OTHER, Cross, Feature, label
 from weigh.bins.labels import quote_blanks
 from weigh.errors import Parameter, ParameterError
 from weigh.evidence import Evidence, FeatureTable, scale_variances
 from weigh.evidence.feature_table import token_variance
-from weigh.frames import (
-    NOT_KNOWN,
-    Floats,
-    Integers,
-    Table,
-    Value,
-    canonical,
-    count_matrix,
-    did_you_mean,
-)
+from weigh.frames import NOT_KNOWN, Table, Value, canonical, count_matrix, did_you_mean
 from weigh.sheet.balance import (
     REACH,
     Attenuated,

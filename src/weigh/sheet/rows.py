@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from weigh import engine
+from weigh.arrays import Floats, Integers
 from weigh.bins import Cross, Feature
 from weigh.errors import Parameter, ParameterError
 from weigh.evidence import Evidence, evidence_of
-from weigh.frames import Floats, Integers, Table, build, count_matrix
+from weigh.frames import Table, build, count_matrix
 from weigh.parameters import check_count
 from weigh.sheet.explain import difference, find_class
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from weigh.arrays import Floats
 from weigh.bins import Kind
 from weigh.errors import Parameter, ParameterError
-from weigh.frames import Codes, Floats, Value, key
+from weigh.frames import Codes, Value, key
 from weigh.tally import Rare, Rows
 
 Key = tuple[type, Value]

@@ -8,8 +8,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from weigh.arrays import Floats
 from weigh.bins import are_binary, are_whole, midpoint
-from weigh.frames import Codes, Column, Floats, Numbers
+from weigh.frames import Codes, Column, Numbers
 from weigh.sketches.codes import DistinctCodes
 from weigh.sketches.numbers import CellCounts, DistinctNumbers
 from weigh.tally import Rare, Rows

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from weigh.arrays import Floats, Integers
 from weigh.bins import are_binary, are_whole
-from weigh.frames import Floats, Integers
 from weigh.tally import Rows
 
 EXACT = 1 << 16

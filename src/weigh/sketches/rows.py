@@ -26,8 +26,9 @@ from typing import Any
 
 import numpy as np
 
-from weigh.few import BYTE_TABLE
-from weigh.frames import Codes, Column, Floats, Integers, Scan, Table, Value, reads_as_number
+from weigh.arrays import Floats, Integers
+from weigh.frames import Codes, Column, Scan, Table, Value, reads_as_number
+from weigh.numpy_kernels import BYTE_TABLE
 
 BLOCK = 1 << 14
 """Rows whose totals stay in the processor's cache while all coded columns are added."""

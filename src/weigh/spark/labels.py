@@ -9,11 +9,10 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from weigh.arrays import Floats, Integers
 from weigh.frames import (
     ROWS,
     Codes,
-    Floats,
-    Integers,
     Sample,
     SampleStep,
     Table,

@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql.types import IntegerType, StructField, StructType
 
+from weigh.arrays import Floats, Integers
 from weigh.bins import Cross, Feature
 from weigh.engine import (
     BLOCK,
@@ -30,7 +31,7 @@ from weigh.engine import (
     positions,
 )
 from weigh.folds import Dealer, fold_roles
-from weigh.frames import Floats, Integers, Sample
+from weigh.frames import Sample
 from weigh.spark.labels import Roles, check_classes, join_batches, label_batch
 from weigh.spark.passes import SUMS, Persisted, check_rows, part_number, pickled_row, sum_parts
 

@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 import numpy as np
 
+from weigh.arrays import Floats
 from weigh.bins import Cross, Feature
 from weigh.engine import TOKEN
 from weigh.evidence import (
@@ -21,7 +22,6 @@ from weigh.evidence import (
     name_as_recorded,
     squeeze,
 )
-from weigh.frames import Floats
 from weigh.store.plain import (
     check,
     feature_to_dict,

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from weigh.arrays import Floats, Integers
 from weigh.bins import SINGLE, Ask, Binning, Cross, Density, Feature, Kind, check_cuts
-from weigh.frames import Floats, Integers, Value, canonical, key, sort_classes
+from weigh.frames import Value, canonical, key, sort_classes
 from weigh.parameters import DEEPEST
 
 FORMAT, VERSION, MARGINS = "weigh", 1, 2

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from weigh.frames import Floats
+from weigh.arrays import Floats
 from weigh.store.file import INCOMPLETE, check_sum, checksum, read_json, version_of_file
 from weigh.store.plain import check, feature_to_dict, floats, numbers, read_classes, read_features
 from weigh.tally import Counts, Tally

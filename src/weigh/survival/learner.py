@@ -8,12 +8,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from weigh.arrays import Floats
 from weigh.base import NumberEstimator, warn_columns
 from weigh.educated import EducatedNB
 from weigh.educated.learner import EducatedParameters
 from weigh.errors import Parameter, ParameterError
 from weigh.evidence import Evidence, FeatureTable, record
-from weigh.frames import Floats, Table
+from weigh.frames import Table
 from weigh.parameters import check_parameters
 from weigh.sheet import BalanceSheet, explain, refuse_classes
 from weigh.survival.outcomes import Outcomes, check_time, check_times, order_times

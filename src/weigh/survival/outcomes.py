@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from weigh.arrays import Floats, Integers
 from weigh.errors import Parameter, ParameterError
-from weigh.frames import Floats, Integers, Table, read, read_numbers, tell_rows, to_arrow, wrap
+from weigh.frames import Table, read, read_numbers, tell_rows, to_arrow, wrap
 from weigh.parameters import is_number
 
 ROLES = ("event", "duration", "entry")

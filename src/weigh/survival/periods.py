@@ -14,9 +14,10 @@ import numpy as np
 import pyarrow as pa
 
 from weigh import engine
+from weigh.arrays import Floats, Integers
 from weigh.errors import Parameter, ParameterError
 from weigh.evidence import Evidence, FeatureTable
-from weigh.frames import Floats, Integers, Table, read, read_numbers, to_arrow
+from weigh.frames import Table, read, read_numbers, to_arrow
 from weigh.parameters import Everywhere, is_count, is_number
 from weigh.survival.outcomes import Outcomes, read_outcomes
 from weigh.tally import count_placed_soft

@@ -11,9 +11,9 @@ from typing import Protocol
 import numpy as np
 from scipy.special import entr
 
+from weigh.arrays import Floats, Integers
 from weigh.engine import Block, Coded, add_weights, link
 from weigh.evidence import SplitScorer
-from weigh.frames import Floats, Integers
 from weigh.tally import Rows, Tally
 
 LARGEST = np.iinfo(np.int64).max

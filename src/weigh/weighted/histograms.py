@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import log_softmax
 
+from weigh.arrays import Floats, Integers
 from weigh.engine import Block, Sums, add_weights
 from weigh.evidence import SplitScorer
-from weigh.frames import Floats, Integers
 from weigh.weighted.auc import ScoredRows, mean_of_pairs
 
 if TYPE_CHECKING:

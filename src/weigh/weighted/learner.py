@@ -9,11 +9,12 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from weigh import engine
+from weigh.arrays import Floats
 from weigh.base import EvidenceClassifier
 from weigh.errors import warn_caller
 from weigh.evidence import PRINTED, Evidence, SplitScorer, scale_table, weigh_tally
 from weigh.folds import check_folds
-from weigh.frames import Floats, Sample
+from weigh.frames import Sample
 from weigh.parameters import is_number
 from weigh.tally import Tally
 from weigh.weighted import histograms

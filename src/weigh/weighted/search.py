@@ -16,8 +16,8 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from scipy.special import expit
 
+from weigh.arrays import Floats, Integers
 from weigh.engine import report, side_by_side
-from weigh.frames import Floats, Integers
 from weigh.weighted.auc import DistinctRows, Ranking, ScoredRows, rank
 from weigh.weighted.histograms import binned_aucs
 

@@ -12,7 +12,7 @@ from typing import Any
 from weigh.errors import Extra
 from weigh.layout import asset, document, render
 from weigh.serving.app import NEEDS, check_host, read_body
-from weigh.serving.rows import RefusalError
+from weigh.serving.requests import RefusalError
 from weigh.serving.server import bind
 from weigh.workbench.session import Session
 

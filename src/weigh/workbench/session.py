@@ -17,7 +17,7 @@ import pyarrow as pa
 from weigh.editing import Editor
 from weigh.evidence import Change, Evidence, Units
 from weigh.frames import read
-from weigh.metrics.predicted import column_of
+from weigh.metrics.predictions import column_of
 from weigh.scoring import write_scores
 from weigh.sheet import find_class
 from weigh.store import save, version_of

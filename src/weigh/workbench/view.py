@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from weigh.arrays import Floats, Integers
 from weigh.bins import Feature
 from weigh.editing import NumberRows, loss_of
 from weigh.editing.rows import ClassRows
@@ -17,7 +18,7 @@ from weigh.evaluation import split_rows
 from weigh.evaluation.numbers import find_bands
 from weigh.evidence import Evidence, FeatureTable
 from weigh.evidence.show import rank_tables
-from weigh.frames import Floats, Integers, Sample
+from weigh.frames import Sample
 from weigh.metrics import Scored, auc, reliability_table
 from weigh.pages.model import read_subject, spell_levels
 from weigh.pages.numbers import draw_calibration

@@ -8,8 +8,8 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from weigh.arrays import Floats, Integers
 from weigh.bins import spell_number
-from weigh.frames import Floats, Integers
 
 Scale: TypeAlias = Literal["linear", "log", "even"]
 CROWDED = 0.1

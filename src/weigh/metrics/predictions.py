@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from weigh.arrays import Floats
 from weigh.errors import Parameter, ParameterError
 from weigh.frames import (
-    Floats,
     Table,
     Value,
     canonical,
@@ -20,8 +20,7 @@ from weigh.frames import (
     pick_columns,
     read,
 )
-from weigh.metrics.numbers import read_matrix
-from weigh.metrics.scored import (
+from weigh.metrics.inputs import (
     Flags,
     Labels,
     Scored,
@@ -30,6 +29,7 @@ from weigh.metrics.scored import (
     read_weight,
     shape_of,
 )
+from weigh.metrics.numbers import read_matrix
 from weigh.metrics.scores import Many, read_classes
 
 

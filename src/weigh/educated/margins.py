@@ -16,13 +16,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from weigh.arrays import Floats, Integers
 from weigh.bins import Cross, Feature
 from weigh.educated.blanks import Blanked, level_source
 from weigh.educated.design import Design, weigh_rows
 from weigh.educated.tables import ROUNDING
 from weigh.engine import Block, Coded, Sums
 from weigh.evidence import Evidence, FeatureTable
-from weigh.frames import Floats, Integers
 from weigh.pickling import by_fields
 
 

@@ -9,19 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from weigh.arrays import Floats, Integers
 from weigh.errors import Parameter, ParameterError
 from weigh.evidence import BOUND
-from weigh.frames import (
-    Codes,
-    Floats,
-    Integers,
-    Numbers,
-    Value,
-    check_weight,
-    order,
-    row_weights,
-    vector,
-)
+from weigh.frames import Codes, Numbers, Value, check_weight, order, row_weights, vector
 from weigh.metrics.numbers import check_size, read_matrix
 
 Flags = NDArray[np.bool_]

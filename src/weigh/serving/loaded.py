@@ -25,7 +25,7 @@ from weigh.pages.calculator_page import calculator
 from weigh.serving import contract
 from weigh.serving.contract import example_row
 from weigh.serving.records import Log, Traffic
-from weigh.serving.rows import (
+from weigh.serving.requests import (
     NOTHING,
     RefusalError,
     RequestedRows,
