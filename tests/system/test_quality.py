@@ -302,6 +302,20 @@ def test_losses_that_no_number_of_rows_could_tell_apart_are_equal():
     assert compare(np.full(100, 1e-4), np.full(100, 1e-8), 1 / 100)[0] == 1
 
 
+def test_the_pace_is_the_time_of_ebm_today_over_that_of_its_kept_fit(
+    tmp_path, monkeypatch, papers_data
+):
+    assert quality.find_pace(tmp_path) == 1.0
+    kept = read_runs(find_file(quality.KEPT, quality_page.PACED, "EBM"))
+    write_runs(find_file(tmp_path, quality_page.PACED, "EBM"), kept)
+    times = iter([3.0, 1.0])
+    monkeypatch.setattr(
+        quality, "measure", lambda *asked: replace(kept[0], fit_seconds=next(times))
+    )
+    (first,) = [run.fit_seconds for run in kept if run.fold == 0]
+    assert quality.find_pace(tmp_path) == pytest.approx(1.0 / first)
+
+
 # ---------------------------------------------------------------- the page
 
 
@@ -317,7 +331,7 @@ def results(educated):
     }
     shapes = {"heart": Shape(303, 6, 7, 6, 0.46), "pima": Shape(768, 8, 0, 652, 0.35)}
     versions = {"weigh": "0", "scikit-learn": "1", "interpret-core": "2", "lightgbm": "3"}
-    return Results(rows, shapes, versions, "a machine", "0" * 16, "2026-01-01")
+    return Results(rows, shapes, versions, "a machine", "0" * 16, "2026-01-01", pace=0.8)
 
 
 def make_outcome(bits, seconds):
@@ -335,7 +349,7 @@ def test_the_page_gives_ratios_and_their_geometric_mean(tmp_path):
     assert f"| geometric mean | {(0.9 * 1.05) ** 0.5:.3f} | 1.200 | 1.000 |" in page
     assert "lower on 1 (1 by more than two standard errors)" in page
     assert "calibration slope is 1.02 on average" in page
-    assert "fits 50 times as fast" in page
+    assert "fits 40 times as fast" in page
 
 
 def test_a_loss_five_percent_above_ebm_is_explained_or_there_is_no_page(tmp_path, monkeypatch):
