@@ -168,7 +168,7 @@ class PairSearch:
         test = self.test.beside(before)
         sure = self.find_sure(test, ranked)
         found = test.accept_sure(have, sure, halves)
-        if test.certain or _agree(halves, sure):
+        if test.tries_all or _agree(halves, sure):
             first, *others = ([*have, *own[:CANDIDATES]] for own in (ranked, *halves))
             found = replace(test, before=found or before).accept(first, others) or found
         return found
@@ -212,6 +212,14 @@ class PairTest:
         """
         left = SEPARABLE if self.few else CERTAIN
         return is_certain(self.task.target, self.held_out, left)
+
+    @property
+    def tries_all(self) -> bool:
+        """Whether the first pairs are fitted in any case, because no test can rank them.
+
+        Of several classes only if these are all pairs: such a fit takes several times as long.
+        """
+        return self.certain and (self.few or self.task.target.n_totals == 1)
 
     @cached_property
     def few_kinds(self) -> bool:
