@@ -62,7 +62,7 @@ class NumberChallenge(Paired):
         return [*zip((self.old.model, self.new.model), self.training_rows, strict=True)]
 
     def named(self, old: str, new: str) -> Self:
-        """The same numbers with other names of the models, such as those of their files."""
+        """A copy that calls the models by other names, such as those of their files."""
         return replace(self, old=replace(self.old, model=old), new=replace(self.new, model=new))
 
     @property

@@ -173,7 +173,7 @@ class Paired(Shown, ABC):
 
     @abstractmethod
     def named(self, old: str, new: str) -> Self:
-        """The same numbers with other names of the models, such as those of their files."""
+        """A copy that calls the models by other names, such as those of their files."""
 
     def _lay_out(self, about: str, rows: Sequence[tuple[str, ...]], *more: Grid) -> View:
         """A page whose first table has a column for each model, and one for their difference."""

@@ -124,11 +124,11 @@ class Challenge(Paired):
         return [(side.name, side.training_rows) for side in (self.old, self.new)]
 
     def named(self, old: str, new: str) -> Self:
-        """The same numbers with other names of the models, such as those of their files."""
+        """A copy that calls the models by other names, such as those of their files."""
         return replace(self, old=replace(self.old, name=old), new=replace(self.new, name=new))
 
     def at_score(self, score: float, above: bool) -> Self:
-        """The same numbers where the cut-off is a score of the old model, a scorecard.
+        """A copy whose cut-off is a score of the old model, a scorecard.
 
         `above` says whether the flagged rows are those with at least this score.
         """

@@ -91,7 +91,7 @@ def error_quantiles(fit: Fit, block: Block, known: bool) -> Floats:
 
 
 def widen_tails(quantiles: Floats, n_rows: float, n_free: float) -> Floats:
-    """Quantiles at `GRID` whose tails, beyond the errors of so many rows, are Student's t.
+    """Quantiles of errors at `GRID`. Beyond the observed errors, the tails are Student's t.
 
     Errors are in standard deviations that are estimated with `n_free` degrees of freedom.
 
