@@ -92,10 +92,12 @@ wheel:
 	  "$$home/bin/weigh" demo && (cd build/wheel/source && \
 	  "$$home/bin/python" -m pytest -n auto -q -rs -m "not system" $(or $(TESTS),tests)) || exit 1; done
 
-bench: .venv-bench/ready
+# Every table of docs/benchmarks.md in one run, which wants an idle machine for most of an hour.
+bench: bench-rivals
 	$(BENCH)/python -m benchmarks.speed
-	$(BENCH)/python -m benchmarks.contest
+	$(MAKE) bench-scale
 	$(BENCH)/python -m benchmarks.rivals.spark
+	$(BENCH)/python -m benchmarks.contest
 
 bench-rivals: .venv-bench/ready
 	$(BENCH)/python -m benchmarks.rivals.environments

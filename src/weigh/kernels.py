@@ -111,7 +111,7 @@ def _join_bits(cells: Any) -> Any:
     """Bits that any byte has: no byte is larger."""
     bits = np.uint8(0)
     for i in range(cells.shape[0]):
-        bits |= cells[i]
+        bits = np.uint8(bits | cells[i])  # numba's |= would widen each byte to 64 bits
     return bits
 
 
