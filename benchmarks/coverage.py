@@ -2,10 +2,10 @@
 
     python -m benchmarks.coverage [fits]
 
-prints the tables of docs/educated.md. An interval of log odds is that of the probability, too. Rows
-come from the model: curves of 32 steps and tables of six categories, drawn from the prior with
-weights as large as it takes them for, or twice as large, and labels by the total. Each fit sees new
-tables and new rows; rows that are asked for are others.
+prints the tables of docs/educated-method.md. An interval of log odds is that of the probability,
+too. Rows come from the model: curves of 32 steps and tables of six categories, drawn from the prior
+with weights as large as it takes them for, or twice as large, and labels by the total. Each fit
+sees new tables and new rows; rows that are asked for are others.
 
 The second table has samples of public data in place of made rows. The fit of all rows is taken for
 the truth there.
