@@ -113,6 +113,34 @@ def test_notes_name_fields_that_are_not_known_or_new(app):
     assert fields[3] == [("Class", "not known")]
 
 
+def test_a_value_never_seen_is_noted_unless_notes_are_off(app):
+    new = {"field": "Class", "note": "never seen in training"}
+    told = ask(app, "POST", "/score", {"rows": ROWS}).json["rows"]
+    assert [row.get("notes") for row in told] == [None, None, [new], None]
+    assert ask(app, "POST", "/score", ROWS[2]).json["notes"] == [new]
+    told = ask(app, "POST", "/score?notes=false", {"rows": ROWS}).json["rows"]
+    assert not any("notes" in row for row in told)
+
+
+def test_a_value_that_is_new_within_other_is_noted_and_a_rare_one_is_not(tmp_path):
+    rows = [{"town": f"t{i % 40:02}"} for i in range(400)]
+    model = weigh.EvidenceNB(max_levels=3).fit(rows, [i % 2 for i in range(400)])
+    weigh.save(model, tmp_path / "m.json")
+    asked = {"rows": [{"town": "t00"}, {"town": "t39"}, {"town": "nowhere"}]}
+    told = ask(make_app(tmp_path / "m.json"), "POST", "/score", asked).json["rows"]
+    new = {"field": "town", "note": "never seen in training"}
+    assert [row.get("notes") for row in told] == [None, None, [new]]
+
+
+def test_notes_tell_true_from_one_in_a_column_of_both(tmp_path):
+    rows = [{"t": True}, {"t": 2}, {"t": "a"}] * 5
+    model = weigh.EvidenceNB(categorical_features="all").fit(rows, [0, 1, 0] * 5)
+    weigh.save(model, tmp_path / "m.json")
+    asked = {"rows": [{"t": True}, {"t": 1}, {"t": 2}, {"t": False}]}
+    told = ask(make_app(tmp_path / "m.json"), "POST", "/score", asked).json["rows"]
+    assert ["notes" in row for row in told] == [False, True, False, True]
+
+
 @pytest.mark.parametrize("query", ["reasons=x", "reasons=-1", "reasons=99999", "notes=1", "why=2"])
 def test_another_wish_is_refused_by_name(app, query):
     answer = ask(app, "POST", f"/score?{query}", CASE)

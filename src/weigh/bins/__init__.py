@@ -16,7 +16,7 @@ density       `Density`: a grid for class densities, instead of bins
 """
 
 from weigh.bins.binning import Binning, close_left
-from weigh.bins.conditions import SINGLE, Ask, Condition, Kind, finder, read_rules
+from weigh.bins.conditions import SINGLE, Ask, Condition, Kind, finder, read_rules, spotter
 from weigh.bins.crosses import AND, Cross, coarsen, refine
 from weigh.bins.cuts import ROOMY, check_cuts, fine_cuts, mdl_cuts, midpoint, quantile_cuts
 from weigh.bins.density import Density, middles

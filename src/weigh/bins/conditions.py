@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -129,6 +129,29 @@ def finder(feature: Feature) -> Callable[[Any], int]:
         none[value]
         if value is None or value is NOT_KNOWN
         else typed.get((Kind.of(value), value), rest)
+    )
+
+
+def spotter(features: Sequence[Feature]) -> Callable[[Any], bool]:
+    """Return a fast function from a value to whether training surely did not have it.
+
+    The features read one column. The value must be of a kind seen in training, None, or NOT_KNOWN.
+    Numbers in bins are never new. Nothing is sure where not all values of `other` are recorded.
+
+    >>> from weigh.bins import Feature
+    >>> town = Feature("town", ("North", "South"), other=("text",), others=("East",))
+    >>> [spotter([town])(value) for value in ("North", "East", "Est", None)]
+    [False, False, True, False]
+    """
+    if features[0].is_numeric or not any(feature.lists_all for feature in features):
+        return lambda value: False
+    values = [value for feature in features for value in (*feature.values, *feature.others)]
+    if len({*map(Kind.of, values)}) == 1:
+        known: set[Any] = {None, NOT_KNOWN, *values}
+        return lambda value: value not in known
+    typed = {(Kind.of(value), value) for value in values}
+    return lambda value: (
+        value is not None and value is not NOT_KNOWN and (Kind.of(value), value) not in typed
     )
 
 

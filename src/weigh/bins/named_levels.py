@@ -14,6 +14,7 @@ from weigh.bins.conditions import Ask, Kind
 from weigh.bins.labels import (
     BINARY,
     EXACT,
+    MOST_OTHERS,
     OTHER,
     WORDS,
     Interval,
@@ -112,6 +113,11 @@ class NamedLevels:
     def rest(self) -> int:
         """Index of a value without its own level: that of `other`, or `no_level`."""
         return len(self._categories) if self.other else self.no_level
+
+    @property
+    def lists_all(self) -> bool:
+        """Whether all categories of training are known by name, also those within `other`."""
+        return not self.other or 0 < len(self.others) < MOST_OTHERS
 
     @cached_property
     def kinds(self) -> frozenset[Kind]:

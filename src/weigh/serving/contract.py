@@ -104,7 +104,8 @@ WISHES: list[dict[str, Any]] = [
     {
         "name": "notes",
         "in": "query",
-        "description": "Whether to list fields that are not known or were never seen in training.",
+        "description": "true: list all fields that are not known or were never seen in training. "
+        "false: list none. By default those never seen in training are listed.",
         "schema": {"type": "boolean"},
     },
 ]

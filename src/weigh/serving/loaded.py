@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from weigh.bins import finder
+from weigh.bins import spotter
 from weigh.evidence import Units, evidence_of, is_sum, model_of
 from weigh.formula import Costs, Formula, Row, Scorer
 from weigh.frames import NOT_KNOWN
@@ -37,6 +37,8 @@ from weigh.serving.requests import (
 from weigh.store import load_served, version_of_text
 
 HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
+BLANK, NEW = "not known", "never seen in training"
+"""What notes say of a field: it has no value, or one that training did not have."""
 VERSION = "x-weigh-model"
 """The response header with the version of the model."""
 
@@ -143,21 +145,15 @@ class Served:
             answers = [*map(self._answer, totals.tolist(), probabilities.tolist())]
         if self.traffic is not None:
             self.traffic.add(rows, places, sums)
-        if wish is not NOTHING:
+        if wish.reasons:
             for answer, row, own, total in zip(answers, rows, places, totals, strict=True):
-                answer |= self._details(wish, row, own, int(total.argmax()))
+                reasons = self._reasons(row, own, int(total.argmax()))
+                answer["reasons"] = reasons[: wish.reasons]
+        if wish.notes is not False:
+            self._note(answers, rows, absent=wish.notes is True)
         if asked.ids is not None:
             answers = [{"id": own} | answer for own, answer in zip(asked.ids, answers, strict=True)]
         return dump(answers[0] if asked.single else {"rows": answers})
-
-    def _details(self, wish: Wish, row: Row, places: Sequence[int], best: int) -> dict[str, Any]:
-        """The reasons and notes of a row, as far as they are requested."""
-        found: dict[str, Any] = {}
-        if wish.reasons:
-            found["reasons"] = self._reasons(row, places, best)[: wish.reasons]
-        if wish.notes:
-            found["notes"] = self._notes(row)
-        return found
 
     def _reasons(self, row: Row, places: Sequence[int], best: int) -> list[dict[str, Any]]:
         """Levels and their weights, largest first; with many classes, for the predicted class."""
@@ -184,22 +180,29 @@ class Served:
             found.append({"reason": texts[at], "cost": round(best - points), "points": points})
         return sorted((r for r in found if r["cost"] > 0), key=lambda reason: -reason["cost"])
 
-    def _notes(self, row: Row) -> list[dict[str, Any]]:
-        """The fields of a row that have no level: absent, or never seen in training."""
-        notes: list[dict[str, Any]] = []
-        for name, (find, nothing) in self._finders.items():
-            value = row.get(name, NOT_KNOWN)
-            if find(value) == nothing:
-                absent = value is None or value is NOT_KNOWN
-                told = "not known" if absent else "never seen in training"
-                notes.append({"field": name, "note": told})
-        return notes
+    def _note(self, answers: list[dict[str, Any]], rows: Sequence[Row], absent: bool) -> None:
+        """Add notes on values that training did not have, and if `absent` on those not known."""
+        for answer, row in zip(answers, rows, strict=True):
+            notes = {name: NEW for name, is_new in self._spotters if is_new(row.get(name))}
+            if absent:
+                notes |= dict.fromkeys(self._blank(row), BLANK)
+            if notes or absent:
+                told = [name for name in self.scorer.features if name in notes]
+                answer["notes"] = [{"field": name, "note": notes[name]} for name in told]
+
+    def _blank(self, row: Row) -> list[str]:
+        """The columns that are absent in a row, or null where no training row had that."""
+        return [
+            own.name
+            for own in self.scorer.formula.inputs
+            if row.get(own.name) is None and not (own.name in row and own.has_missing)
+        ]
 
     @cached_property
-    def _finders(self) -> dict[str, tuple[Callable[[Any], int], int]]:
-        """For each column: a function from a value to the index of its level, and that of none."""
-        parts = {c.name: c for term in self.scorer.formula.terms for c in term.columns}
-        return {name: (finder(part), part.no_level) for name, part in parts.items()}
+    def _spotters(self) -> list[tuple[str, Callable[[Any], bool]]]:
+        """Each column of categories, and a function from a value to whether training had none."""
+        inputs = self.scorer.formula.inputs
+        return [(own.name, spotter(own.features)) for own in inputs if not own.is_numeric]
 
     def _estimate(self, rows: Sequence[Row]) -> list[dict[str, Any]]:
         """The estimate of each row, and its prediction interval."""

@@ -204,10 +204,14 @@ def fill_row(row: Row, scorer: Scorer) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Wish:
-    """Optional parts of a response: the number of reasons, and notes on the fields."""
+    """Optional parts of a response: the number of reasons, and notes on the fields.
+
+    Notes are of all fields without evidence if True, of none if False, and by default of values
+    that training did not have: a client that misspells a category must notice.
+    """
 
     reasons: int = 0
-    notes: bool = False
+    notes: bool | None = None
 
     @classmethod
     def of(cls, query: Mapping[str, str]) -> Wish:
@@ -215,12 +219,12 @@ class Wish:
         for name in query:
             if name not in ("reasons", "notes"):
                 raise RefusalError(f"{_show(name)} is not reasons or notes", shorten(name))
-        reasons, notes = query.get("reasons", "0"), query.get("notes", "false")
+        reasons, notes = query.get("reasons", "0"), query.get("notes")
         if not (reasons.isascii() and reasons.isdecimal() and len(reasons) <= 4):
             raise RefusalError(f"reasons must be a whole number, not {_show(reasons)}", "reasons")
-        if notes not in ("true", "false"):
+        if notes not in (None, "true", "false"):
             raise RefusalError(f"notes must be true or false, not {_show(notes)}", "notes")
-        return cls(int(reasons), notes == "true")
+        return cls(int(reasons), None if notes is None else notes == "true")
 
 
 NOTHING = Wish()

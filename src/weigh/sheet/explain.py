@@ -10,7 +10,7 @@ import numpy as np
 
 from weigh import engine
 from weigh.arrays import Floats, Integers
-from weigh.bins import MOST_OTHERS, OTHER, Cross, Feature, label
+from weigh.bins import OTHER, Cross, Feature, label, spotter
 from weigh.bins.labels import quote_blanks
 from weigh.errors import Parameter, ParameterError
 from weigh.evidence import Evidence, FeatureTable, scale_variances
@@ -342,7 +342,7 @@ def _words(feature: Feature | Cross, place: int, values: Sequence[Value]) -> str
     if isinstance(feature, Cross):
         return feature.words(place, values=values)
     if feature.levels[place] is OTHER and (told := label(values[0])) != feature.labels[place]:
-        new = 0 < len(feature.others) < MOST_OTHERS and canonical(values[0]) not in feature.others
+        new = spotter([feature])(canonical(values[0]))
         return f"{feature.phrase(place)} ({told}{', ' + UNSEEN if new else ''})"
     return feature.phrase(place, values=values) if feature.title or feature.texts else ""
 
