@@ -111,9 +111,3 @@ def test_the_readme_shows_install_python_and_command_line_in_its_first_screen():
     first = "\n".join(lines[:72])
     assert all(part in first for part in ("pip install", "balance_sheet", "weigh fit", "Prior"))
     assert len(lines) <= 150
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_link_to_a_file_leads_somewhere(page):
-    links = re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8"))
-    assert [link for link in links if not (page.parent / link).exists()] == []

@@ -6,12 +6,14 @@ from pathlib import Path
 import pytest
 
 import weigh
+from weigh.cli import main
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 GENERATED = ("gallery", "generated")  # made by `make docs`
 PARTS = [part for part in DOCS.iterdir() if part.name not in GENERATED]  # it may be making them
 PAGES = sorted([*DOCS.glob("*.md"), *(page for part in PARTS for page in part.rglob("*.md"))])
+OUTSIDE = [ROOT / f"{name}.md" for name in ("README", "CHANGELOG", "CONTRIBUTING", "SECURITY")]
 
 
 def read(page: Path) -> str:
@@ -57,7 +59,13 @@ def test_the_reference_lists_every_public_name_once():
     assert sorted(listed) == sorted(weigh.__all__)
 
 
-@pytest.mark.parametrize("page", [ROOT / "README.md", *PAGES], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [*OUTSIDE, *PAGES], ids=lambda page: page.name)
+def test_every_link_to_a_file_leads_somewhere(page):
+    links = re.findall(r"\]\(([^)#:]+)\)", read(page))
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("page", [*OUTSIDE, *PAGES], ids=lambda page: page.name)
 def test_every_link_to_a_heading_leads_to_one(page):
     links = re.findall(r"\]\(([^)#:\s]*)#([^)\s]+)\)", read(page))
     assert [
@@ -65,6 +73,13 @@ def test_every_link_to_a_heading_leads_to_one(page):
         for target, anchor in links
         if anchor not in anchors(page.parent / target if target else page)
     ] == []
+
+
+def test_the_changelog_names_public_names_and_commands_only():
+    told = read(ROOT / "CHANGELOG.md")
+    assert {*re.findall(r"`weigh\.(\w+)", told)} <= {*weigh.__all__}
+    assert {*re.findall(r"`weigh ([a-z-]+)", told)} <= {*main.commands}
+    assert re.search(r"\[(\d+) commands\]", told)[1] == str(len(main.commands))
 
 
 def test_an_estimator_links_to_its_page_where_the_address_of_a_site_is_set(monkeypatch):
