@@ -47,6 +47,24 @@ def workbook(*sheets):
     return written(book.save)
 
 
+def formatted(lines, cell):
+    """A workbook in which a cell beside or below the lines has a format and no value."""
+    book = openpyxl.Workbook()
+    for line in lines:
+        book.active.append(line)
+    book.active[cell].number_format = "0.00"
+    return written(book.save)
+
+
+def streamed(lines):
+    """A workbook that does not state its size, as some programs write it: rows may end early."""
+    book = openpyxl.Workbook(write_only=True)
+    sheet = book.create_sheet()
+    for line in lines:
+        sheet.append(line)
+    return written(book.save)
+
+
 TABLE = pa.table({"a": [1.5, 2.5], "y": ["no", "yes"]})
 FRAME = pd.DataFrame(TABLE.to_pydict())
 SWALLOWED = "id,name,y\n" + "".join(f"{i},{chr(34) * (i == 9)}x,no\n" for i in range(300))
@@ -69,6 +87,13 @@ READ = {  # name of the file: bytes, keywords, rows
     "old-mac-lines.csv": (GOOD.replace("\n", "\r"), {}, ROWS),
     "no-last-newline.csv": (GOOD[:-1], {}, ROWS),
     "blank-lines.csv": (GOOD.replace("\n", "\n\n"), {}, ROWS),
+    "utf16-big.csv": (("\ufeff" + GOOD).encode("utf-16-be"), {}, ROWS),
+    "comma-in-a-name.tsv": (
+        "a,b\ty\n,5\tno\n,6\tyes\n",
+        {},
+        rows(**{"a,b": [",5", ",6"]}, y=["no", "yes"]),
+    ),
+    "ENDING.TSV": ("a,b\ty\n,5\tno\n", {}, rows(**{"a,b": [",5"]}, y=["no"])),
     "tabs.csv": (GOOD.replace(",", "\t"), {}, ROWS),
     "bars.csv": (GOOD.replace(",", "|"), {}, ROWS),
     "semicolons.csv": (GOOD.replace(",", ";"), {}, ROWS),
@@ -105,10 +130,19 @@ READ = {  # name of the file: bytes, keywords, rows
     "archive.zip": (zipped(people_csv=GOOD), {}, ROWS),
     "lines.jsonl": ("".join(json.dumps(row) + "\n" for row in ROWS), {}, ROWS),
     "list.json": (json.dumps(ROWS), {}, ROWS),
+    "keys-differ.json": ('[{"a": 1}, {" b ": " x "}]', {}, rows(a=[1, None], b=[None, "x"])),
+    "mixed.json": ('[{"a": 1}, {"a": "x"}]', {}, rows(a=["1", "x"])),
+    "huge-integer.json": (f'[{{"a": {2**70}}}, {{"a": 1}}]', {}, rows(a=[2.0**70, 1])),
     "arrow.feather": (written(lambda out: feather.write_feather(TABLE, out)), {}, ROWS),
     "table.parquet": (written(lambda out: parquet.write_table(TABLE, out)), {}, ROWS),
     "book.xlsx": (workbook([["a", "y"], [1.5, " no "], [2.5, "yes"]]), {}, ROWS),
     "mixed.xlsx": (workbook([["a"], [1], ["x"], [None]]), {}, rows(a=["1", "x"])),
+    "formatted.xlsx": (formatted([["a", "y"], [1.5, "no"], [2.5, "yes"]], "D9"), {}, ROWS),
+    "streamed.xlsx": (
+        streamed([["a", "y"], [1.5, "no"], [2.5]]),
+        {},
+        rows(a=[1.5, 2.5], y=["no", None]),
+    ),
     "stata.dta": (written(lambda out: FRAME.to_stata(out, write_index=False)), {}, ROWS),
 }
 
@@ -132,6 +166,7 @@ REFUSED = {  # name of the file: bytes, keywords, words of the error
     "two-files.zip": (zipped(a_csv=GOOD, b_csv=GOOD), {}, ["a.csv", "b.csv"]),
     "two-sheets.xlsx": (workbook([["a"], [1]], [["b"], [2]]), {}, ["'sheet 1'"]),
     "no-name.xlsx": (workbook([["a", None], [1, 2]]), {}, ["column 2"]),
+    "no-float.json": (f'[{{"a": {10**400}}}]', {}, ["float"]),
     "old.xls": (b"\xd0\xcf\x11\xe0", {}, [".xlsx"]),
     "object.json": ("{}", {}, ["list"]),
     "cut-off.jsonl": ('{"a": 1}\n{"a": ', {}, ["cut-off.jsonl"]),
@@ -196,13 +231,32 @@ def test_a_dialect_that_cannot_be_is_refused_by_name(tmp_path, wrong):
         read_file(write(tmp_path, "t.csv", GOOD), **wrong)
 
 
-@pytest.mark.parametrize("name", ["decimal-comma.csv", "na.csv", "latin1-named.csv", "colons.csv"])
+SCANNED = (
+    "decimal-comma.csv na.csv latin1-named.csv colons.csv spaces.csv utf16.csv utf16-tabs.txt "
+    "utf16-big.csv comma-in-a-name.tsv packed.csv.gz"
+)
+
+
+@pytest.mark.parametrize("name", SCANNED.split())
 def test_a_scan_reads_what_a_file_in_memory_holds(tmp_path, name):
     data, words, expected = READ[name]
     words = words | ({"decimal": ","} if "decimal" in name else {})
     opened = weigh.scan(write(tmp_path, name, data), **words)
     found = pa.Table.from_batches([*opened.read_batches(opened.names)])
     assert found.to_pylist() == expected
+
+
+def test_a_scan_reads_a_column_as_text_by_its_name_without_spaces(tmp_path):
+    opened = weigh.scan(write(tmp_path, "t.csv", " code , y \n007, 1\n"), text=["code"])
+    assert opened.codes("code").values == ("007",)
+    assert opened.names == ("code", "y")
+
+
+def test_a_scan_finds_the_encoding_where_the_first_block_ends_inside_a_character(tmp_path):
+    lines = "a,y\n" + "".join(f"ж{i},{i}\n" for i in range(9000))
+    for start in ("", " "):
+        opened = weigh.scan(write(tmp_path, "t.csv", (start + lines).encode("utf-16")))
+        assert (opened.names, opened.n_rows) == (("a", "y"), 9000)
 
 
 def test_a_scan_refuses_numbers_that_it_cannot_convert(tmp_path):

@@ -164,7 +164,7 @@ def export(
         raise ParameterError(Parameter("to"), told)
     if path is not None:
         _refuse_ending(to, path)
-    written = render(model, to, SqlOptions(dialect, table, keep, contributions, reasons))
+    written = render(model, to, SqlOptions(dialect, table, keep or (), contributions, reasons))
     if path is None:
         return written
     if isinstance(written, bytes):

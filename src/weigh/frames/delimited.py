@@ -87,8 +87,7 @@ def read_delimited(
         raise ValueError(f"it has one line, {line!r}, and needs a header and rows below it")
     mark = dialect.delimiter or delimiter or find_delimiter(data)
     check_quotes(data, mark)
-    names, wanted = _read_names(data, mark), {*text}
-    types = {name: pa.string() for name in names if trim_name(name) in wanted}
+    types = text_types(data, mark, text)
     table = _trim(_parse(data, mark, dialect, types))
     return _convert_amounts(table, data, mark, dialect, types)
 
@@ -141,9 +140,11 @@ def any_length() -> Iterator[None]:
 
 
 @any_length()
-def _read_names(data: bytes, mark: str) -> list[str]:
+def text_types(data: bytes, mark: str, text: Iterable[str]) -> dict[str, Any]:
+    """Arrow's types of the columns to be read as text, by their names before spaces are removed."""
     rows = python_csv.reader(open_text(data[: 1 << 20]), delimiter=mark)
-    return next((row for row in rows if row), [])  # blank lines may come first
+    names, wanted = next((row for row in rows if row), []), {*text}  # blank lines may come first
+    return {name: pa.string() for name in names if trim_name(name) in wanted}
 
 
 def open_text(data: bytes) -> Any:
@@ -174,9 +175,17 @@ def trim(column: Any) -> Any:
     return compute.if_else(compute.equal(trimmed, ""), pa.scalar(None, pa.string()), trimmed)
 
 
-def to_utf8(data: bytes, encoding: str | None) -> bytes:
-    """Convert a file to UTF-8 without a byte-order mark; raise an error for another encoding."""
-    name = encoding or next((code for mark, code in MARKS if data.startswith(mark)), None)
+def find_encoding(data: bytes) -> str | None:
+    """The encoding that the byte-order mark of a file states, if it has one."""
+    return next((code for mark, code in MARKS if data.startswith(mark)), None)
+
+
+def to_utf8(data: bytes, encoding: str | None, whole: bool = True) -> bytes:
+    """Convert a file to UTF-8 without a byte-order mark; raise an error for another encoding.
+
+    If the data are not the `whole` file, they may end inside a character.
+    """
+    name = encoding or find_encoding(data)
     if name is None:
         if b"\x00" in data[: 1 << 16]:
             raise ValueError(
@@ -185,7 +194,7 @@ def to_utf8(data: bytes, encoding: str | None) -> bytes:
             )
         name = "utf-8"
     try:
-        text = data.decode(name)
+        text = codecs.getincrementaldecoder(name)().decode(data, whole)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise ValueError(
@@ -198,7 +207,7 @@ def to_utf8(data: bytes, encoding: str | None) -> bytes:
 
 def find_mark(name: str) -> str | None:
     """The separator that the ending of a file's name states, if any."""
-    return "\t" if name.endswith((".tsv", ".tab")) else None
+    return "\t" if name.lower().removesuffix(".gz").endswith((".tsv", ".tab")) else None
 
 
 @any_length()

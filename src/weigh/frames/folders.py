@@ -19,9 +19,13 @@ from weigh.frames.delimited import (
     TextDialect,
     amount_columns,
     find_delimiter,
+    find_encoding,
+    find_mark,
     parse_options,
+    text_types,
     to_utf8,
     trim,
+    trim_name,
 )
 from weigh.frames.large import ROWS, Scan, open_scan
 from weigh.frames.values import Declared, declared_in, stored_as_levels
@@ -48,7 +52,7 @@ def scan_files(paths: Any, text: Sequence[str] = (), dialect: TextDialect = PLAI
     schema = _unite(files)
     if is_text:
         schema = pa.schema([field.with_type(_wide(field.type)) for field in schema])
-        files = [_reopen_text(file, schema, dialect) for file in files]
+        files = [_reopen_text(file, schema) for file in files]
     about = found[0].path if len(found) == 1 else f"{len(found):,} files"
 
     def read(names: tuple[str, ...]) -> Iterator[Any]:
@@ -61,7 +65,8 @@ def scan_files(paths: Any, text: Sequence[str] = (), dialect: TextDialect = PLAI
         _refuse_amounts(next(read(tuple(schema.names)), None), text, about)
     opened = open_scan(schema.names, sum(map(_count, files)), read, "pyarrow", about)
     known = {} if is_text else _find_levels(files, schema)
-    return replace(opened, files=tuple(file.path for file in files), known_levels=known)
+    opened = replace(opened, files=tuple(file.path for file in files), known_levels=known)
+    return opened.renamed(tuple(map(trim_name, opened.names))) if is_text else opened
 
 
 def _trim(batch: Any) -> Any:
@@ -73,11 +78,12 @@ def _refuse_amounts(batch: Any, text: Sequence[str], about: str) -> None:
     """Raise an error for numbers with separators, which only `read_file` converts."""
     if batch is None:
         return
-    names = [f.name for f in batch.schema if pa.types.is_string(f.type) and f.name not in text]
-    for name in amount_columns(batch, names):
+    texts = [field.name for field in batch.schema if pa.types.is_string(field.type)]
+    for name in amount_columns(batch, (name for name in texts if trim_name(name) not in text)):
         raise ValueError(
-            f"{about}: column {name!r} holds numbers with separators or percent signs; write them "
-            "plainly, name the decimal mark (decimal=',' or --decimal ,), or read it as text"
+            f"{about}: column {trim_name(name)!r} holds numbers with separators or percent signs; "
+            "write them plainly, name the decimal mark (decimal=',' or --decimal ,), or read it as "
+            "text"
         )
 
 
@@ -158,14 +164,14 @@ class _File:
     fragment: Any
     schema: Any
     stamp: tuple[int, int, int]
-    delimiter: str = ""
+    dialect: TextDialect
 
     @property
     def path(self) -> str:
         return self.found.path
 
 
-def _open(found: FoundFile, format: Any, delimiter: str = "", schema: Any = None) -> _File:
+def _open(found: FoundFile, format: Any, dialect: TextDialect = PLAIN, schema: Any = None) -> _File:
     """Open a file, with the columns of its partitions (`year=2024/`)."""
     stamp = _stamp(found.path)
     opened = dataset.dataset(
@@ -176,7 +182,7 @@ def _open(found: FoundFile, format: Any, delimiter: str = "", schema: Any = None
         partition_base_dir=found.base or None,
     )
     fragment = next(iter(opened.get_fragments()))
-    return _File(found, fragment, opened.schema, stamp, delimiter)
+    return _File(found, fragment, opened.schema, stamp, dialect)
 
 
 def _stamp(path: str) -> tuple[int, int, int]:
@@ -198,32 +204,32 @@ def _is_text(kind: Any) -> bool:
 
 
 def _open_text(found: list[FoundFile], text: Sequence[str], dialect: TextDialect) -> list[_File]:
-    types = {name: pa.string() for name in text}
     files = []
     for one in found:
         try:
             with pa.input_stream(one.path) as stream:
-                head = stream.read(1 << 16).rpartition(b"\n")
-            delimiter = dialect.delimiter or find_delimiter(
-                to_utf8(head[0] or head[2], dialect.encoding)
-            )
-            files.append(_open(one, _text_format(delimiter, types, dialect), delimiter))
+                head = stream.read(1 << 16)
+            encoding = dialect.encoding or find_encoding(head)
+            text_head = to_utf8(head, encoding, whole=False)
+            lines = text_head.rpartition(b"\n")[0] or text_head
+            mark = dialect.delimiter or find_mark(one.path) or find_delimiter(lines)
+            own = replace(dialect, delimiter=mark, encoding=encoding)
+            files.append(_open(one, _text_format(text_types(lines, mark, text), own), own))
         except (pa.ArrowException, OSError, ValueError) as error:
             raise _cannot_read(one.path, error) from None
     return files
 
 
-def _reopen_text(file: _File, schema: Any, dialect: TextDialect) -> _File:
+def _reopen_text(file: _File, schema: Any) -> _File:
     """Open a file again, with the column types of all files together."""
     types = {field.name: field.type for field in schema}
-    format = _text_format(file.delimiter, types, dialect)
-    return _open(file.found, format, file.delimiter, schema)
+    return _open(file.found, _text_format(types, file.dialect), file.dialect, schema)
 
 
-def _text_format(delimiter: str, types: dict[str, Any], dialect: TextDialect) -> Any:
+def _text_format(types: dict[str, Any], dialect: TextDialect) -> Any:
     """Arrow's format of a text file; empty fields and the dialect's `na` are missing."""
     return dataset.CsvFileFormat(
-        parse_options=parse_options(delimiter),
+        parse_options=parse_options(dialect.delimiter or ","),
         convert_options=dialect.convert(types),
         read_options=csv.ReadOptions(block_size=SAMPLE, encoding=dialect.encoding or "utf8"),
     )

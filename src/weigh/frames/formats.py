@@ -9,7 +9,7 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Callable, Mapping
-from itertools import chain
+from itertools import chain, zip_longest
 from typing import Any
 
 import pyarrow as pa
@@ -18,6 +18,7 @@ from pyarrow import json as arrow_json
 
 from weigh.errors import Extra
 from weigh.frames.delimited import trim_name
+from weigh.frames.values import is_number
 
 openpyxl = Extra("openpyxl", "reading .xlsx needs openpyxl: pip install 'weigh[xlsx]'")
 pandas = Extra("pandas", "reading .dta and .xpt needs pandas: pip install 'weigh[pandas]'")
@@ -65,7 +66,9 @@ def _read_json(data: bytes) -> Any:
     rows = json.loads(data)
     if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
         raise ValueError("a JSON file must be a list of objects, one for each row")
-    return pa.Table.from_pylist(rows)
+    names = dict.fromkeys(name for row in rows for name in row)  # a row may leave some out
+    columns = [_as_column([row.get(name) for row in rows]) for name in names]
+    return pa.table(columns, names=[*map(trim_name, names)])
 
 
 def _read_workbook(data: bytes) -> Any:
@@ -82,22 +85,27 @@ def _read_workbook(data: bytes) -> Any:
         )
     ((_, rows),) = filled.items()
     rows = [row for row in rows if any(cell is not None for cell in row)]
-    header = [None if cell is None else trim_name(str(cell)) for cell in rows[0]]
-    if None in header:
-        raise ValueError(
-            f"column {header.index(None) + 1} has no name; give each column a name in the first row"
-        )
-    columns = zip(*rows[1:], strict=True) if len(rows) > 1 else ([] for _ in header)
-    return pa.table([_as_column(values) for values in columns], names=header)
+    names, columns = [], []
+    for place, (name, *cells) in enumerate(zip_longest(*rows), 1):  # rows may end early
+        if name is not None:
+            names.append(trim_name(str(name)))
+            columns.append(_as_column(cells))
+        elif any(cell is not None for cell in cells):  # an empty column may have been formatted
+            raise ValueError(
+                f"column {place} has no name; give each column a name in the first row"
+            )
+    return pa.table(columns, names=names)
 
 
 def _as_column(values: Any) -> Any:
-    """Convert cells to one type: text if numbers and text are mixed."""
+    """Convert cells to one type: text if numbers and text are mixed, doubles for huge integers."""
     cells = [cell.strip() or None if isinstance(cell, str) else cell for cell in values]
     try:
         return pa.array(cells)
-    except (pa.ArrowInvalid, pa.ArrowTypeError):
-        return pa.array([None if cell is None else _spell(cell) for cell in cells])
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+        numeric = all(cell is None or is_number(cell) for cell in cells)
+        spell = float if numeric else _spell
+        return pa.array([None if cell is None else spell(cell) for cell in cells])
 
 
 def _spell(cell: Any) -> str:

@@ -206,6 +206,10 @@ def read_csv(source: Any) -> pa.Table:
     return table
 
 
+UNREADABLE = (ValueError, OSError, EOFError, LookupError, OverflowError, zlib.error, BadZipFile)
+"""Exceptions that a damaged file causes."""
+
+
 def read_file(
     path: str | os.PathLike[str],
     text: Sequence[str] = (),
@@ -260,7 +264,7 @@ def read_file(
         return _read_bytes(name, Path(name).read_bytes(), dialect, text)
     except FileNotFoundError:
         raise
-    except (ValueError, OSError, EOFError, zlib.error, BadZipFile, LookupError) as error:
+    except UNREADABLE as error:
         said = " ".join(str(error).split())
         raise ValueError(f"{name} cannot be read as a table: {said}") from None
 
