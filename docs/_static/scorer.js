@@ -9,7 +9,7 @@ const named = (title, query) =>
   query.split(/\s+/).filter((word) => word && title.toLowerCase().includes(family(word))).length;
 
 const rank = (page) => {
-  if (page === "changelog" || page === "contributing") return -12;
+  if (["changelog", "contributing", "architecture"].includes(page)) return -12;
   if (page.startsWith("papers/") || page.startsWith("quality") || page === "benchmarks") return -6;
   if (["adjusted", "weighted", "boosted", "perplexed", "c44"].includes(page)) return -8;
   if (page.startsWith("generated/")) return -2;

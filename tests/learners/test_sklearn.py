@@ -7,10 +7,14 @@ folds): the checks fit each of them some hundred times, and none looks at how of
 rows also run with the default rounds and folds.
 """
 
+import numpy as np
 import pytest
 import sklearn
+from sklearn.base import BaseEstimator
+from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
+import weigh
 from weigh import (
     AdjustedNB,
     BoostedNB,
@@ -133,6 +137,37 @@ def checks(estimator, names=None):
         told = [name, *(f"{key}={value}" for key, value in check.keywords.items())]
         label = "-".join([" ".join(str(given).split()), *told])
         yield pytest.param(given, check, marks=[*marks, *own], id=label)
+
+
+UNLIKE = {"EducatedSurvival", "SplineCalibrator"}
+"""Estimators that no check fits: their targets are two columns, their rows are probabilities."""
+
+
+def test_every_public_estimator_is_checked():
+    public = {name: getattr(weigh, name) for name in weigh.__all__}
+    estimators = {
+        name
+        for name, value in public.items()
+        if isinstance(value, type) and issubclass(value, BaseEstimator)
+    }
+    assert {type(estimator).__name__ for estimator in WHOLE} == estimators - UNLIKE
+
+
+def test_metadata_routing_hands_weights_to_fits_and_scores():
+    random = np.random.default_rng(0)
+    X, y = random.integers(0, 3, (120, 2)).astype(float), random.integers(0, 2, 120)
+    weight = random.integers(1, 9, 120).astype(float)
+    folds = StratifiedKFold(3)
+    by_hand = [
+        EvidenceNB().fit(X[a], y[a], weight[a]).score(X[b], y[b], weight[b])
+        for a, b in folds.split(X, y)
+    ]
+    with sklearn.config_context(enable_metadata_routing=True):
+        learner = EvidenceNB().set_fit_request(sample_weight=True)
+        learner.set_score_request(sample_weight=True)
+        routed = cross_val_score(learner, X, y, cv=folds, params={"sample_weight": weight})
+    assert routed.tolist() == by_hand
+    assert routed.tolist() != cross_val_score(EvidenceNB(), X, y, cv=folds).tolist()
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The map: what CONTRIBUTING.md and the packages say they hold is there."""
+"""The map: what docs/architecture.md and the packages say they hold is there."""
 
 import ast
 import os
@@ -48,8 +48,8 @@ def test_a_class_has_a_name_of_its_own():
 
 
 def read_map() -> tuple[str, str]:
-    """The table of packages and the walk, as CONTRIBUTING.md has them."""
-    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    """The table of packages and the walk, as the page of the code has them."""
+    text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
     table, walk = text.split("## The map")[1].split("## Follow one row")
     return table, walk.split("\n## ")[0]
 
