@@ -74,6 +74,15 @@ def test_a_split_has_the_levels_and_counts_of_the_rows_that_it_learns_from(
             assert np.array_equal(found.counts, wanted.counts)
 
 
+def test_a_fraction_inside_a_bin_keeps_whole_numbers_out_of_its_label(tmp_path):
+    random = np.random.default_rng(0)
+    table = pd.DataFrame({"x": random.integers(0, 31, 600) * 1.0, "y": random.integers(0, 2, 600)})
+    table.loc[0, "x"] = 15.5  # the largest number of no bin
+    for X in (table, scanned(table, tmp_path)):
+        model = weigh.AdjustedNB(bins={"x": [10, 20]}, random_state=0).fit(X, "y")
+        assert model.evidence_["x"].labels == ("<= 10.0", "(10.0, 20.0]", "> 20.0")
+
+
 @pytest.mark.parametrize("parameters", SETTINGS)
 def test_the_finer_level_of_a_row_tells_its_level_in_every_split(parameters):
     model = weigh.PerplexedNB(cv="fold", **parameters)

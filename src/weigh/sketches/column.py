@@ -74,7 +74,8 @@ class ColumnSummary:
         if rare is not None:
             counts = rare.counts.reshape(len(groups), -1)[groups].sum(axis=0)
             rare = replace(rare, counts=counts) if counts.any() else None
-        return ColumnSummary(column, Rows(labels, rows.weight, n_classes), least, rare)
+        rows = Rows(labels, rows.weight, n_classes)
+        return replace(self, column=column, rows=rows, least=least, rare=rare)
 
     def _least_of(self, kept: Mask) -> Floats | None:
         """Smallest number of each cell that the rows fall into."""
