@@ -383,11 +383,8 @@ def test_bad_times_are_refused_by_name():
 
 
 def test_an_evaluation_refuses_what_it_cannot_take():
-    frame = draw(100, entry=True)
-    model = EducatedSurvival(periods=3).fit(frame, ("died", "days", "start"))
-    with pytest.raises(ParameterError) as error:
-        evaluate(model, frame, ("died", "days", "start"))
-    assert error.value.parameter == "y"
+    frame = draw(100)
+    model = EducatedSurvival(periods=3).fit(frame, BOTH)
     with pytest.raises(ParameterError) as error:
         evaluate(model, frame, BOTH, costs=(1, 2))
     assert error.value.parameter == "costs"
@@ -443,15 +440,6 @@ def test_a_period_in_which_every_row_has_the_event_is_refused_by_name():
     assert error.value.parameter == "periods"
 
 
-def test_a_score_refuses_an_entry():
-    frame = draw(entry=True)
-    model = EducatedSurvival(pairs=0).fit(frame, (*BOTH, "start"))
-    late = int((frame["start"] > 0).sum())
-    for refused in (model.score, partial(evaluate, model)):
-        with pytest.raises(ParameterError, match=rf"'start' \(y\) is above 0 in {late} of 400 r"):
-            refused(frame, (*BOTH, "start"))
-
-
 def test_the_hazard_can_be_evaluated_on_person_period_rows():
     frame = draw()
     hazard = EducatedSurvival(pairs=0).fit(frame, BOTH).hazard_
@@ -505,17 +493,11 @@ def test_the_command_line_takes_an_entry(files, tmp_path):
     np.testing.assert_allclose(found, own.predict_risk(draw()))
 
 
-def test_rows_with_an_entry_are_refused_and_rows_without_one_are_told(files, tmp_path):
+def test_rows_without_the_entry_of_the_fit_are_told(files, tmp_path):
     train, rest, _ = files
-    model, page = tmp_path / "m.json", tmp_path / "r.html"
+    model = tmp_path / "m.json"
     entered = ("--event", "died", "--duration", "days", "--entry", "start", "--set", "pairs=0")
     assert run("fit", train, *entered, "-o", model).exit_code == 0
-    for words in (("evaluate", model, train), ("report", model, train, "-o", page)):
-        for named in ((), entered[:4]):
-            found = run(*words, *named)
-            assert found.exit_code in (1, 2)
-            assert "'start'" in found.stderr
-    assert not page.exists()
     found = run("evaluate", model, rest, "--json")
     own = evaluate(weigh.load(model), draw(seed=1), BOTH)
     assert json.loads(found.stdout)["brier"] == pytest.approx(own.brier)
@@ -586,7 +568,6 @@ def test_the_export_of_a_hazard_agrees_with_the_model(files, tmp_path):
         ("fit {0} --event died --duration days --learner evidence -o {3}", "--learner"),
         ("fit {0} --event died --duration days --summary -o {3}", "--summary"),
         ("fit {0} --event died --duration days --recalibrate spline -o {3}", "--recalibrate"),
-        ("fit {0} --event died --duration days --entry start --holdout 0.3 -o {3}", "--entry"),
         ("fit {0} --event drug --duration days -o {3}", "--event: event 'drug'"),
         ("fit {0} --event died --duration nope -o {3}", "--duration names the column 'nope'"),
         ("fit {0} --event nope --duration days -o {3}", "--event names the column 'nope'"),
@@ -829,3 +810,202 @@ def test_shares_that_are_off_by_censoring_are_told_beside_a_ratio_that_is_right(
     assert found.all_rows.ratio.value == pytest.approx(1.0, abs=0.01)
     assert found.moments[-1].observed.holds(found.moments[-1].estimate) != depends
     assert any("censoring" in told for told in found.findings) == depends
+
+
+# ---------------------------------------------------------------- late entry
+
+
+def draw_late(n=1500, seed=0, least=0.0):
+    """Rows that entered late, at random: those with an event or censored before never did."""
+    frame = draw(n, seed)
+    random = np.random.default_rng(seed + 100)
+    start = np.where(random.random(n) < 0.3, least, np.floor(random.uniform(least, 120, n)))
+    return frame.assign(start=start)[frame["days"] > start].reset_index(drop=True)
+
+
+LATE = (*BOTH, "start")
+
+
+def columns_of(frame):
+    """Event, duration and entry as arrays."""
+    parts = (frame[name].to_numpy(float) for name in ("days", "start"))
+    return (frame["died"].to_numpy(bool), *parts)
+
+
+def test_concordance_with_late_entry_is_that_of_all_pairs_at_risk_together():
+    random = np.random.default_rng(0)
+    for _ in range(20):
+        event, entry = random.random(60) < 0.6, random.integers(0, 8, 60).astype(float)
+        duration = entry + random.integers(1, 8, 60)
+        risk = random.integers(0, 9, 60).astype(float)
+        wins = pairs = 0.0
+        for i in np.flatnonzero(event):
+            for j in range(60):
+                later = duration[j] > duration[i] or (duration[j] == duration[i] and not event[j])
+                if later and entry[j] < duration[i]:
+                    pairs += 1
+                    wins += 1.0 if risk[i] > risk[j] else 0.5 if risk[i] == risk[j] else 0.0
+        assert concordance(event, duration, risk, entry) == pytest.approx(wins / pairs)
+
+
+def test_kaplan_meier_with_late_entry_counts_rows_from_their_entry():
+    event, duration, entry = columns_of(draw_late(200))
+    known, found = literal_km(event, duration, entry), KaplanMeier.of(event, duration, entry=entry)
+    np.testing.assert_allclose(found.at([*known]), [*known.values()], atol=1e-12)
+    time = sorted(known)[40]
+    risks = [(t, ((duration >= t) & (entry < t)).sum()) for t in known if t <= time]
+    own = [((event & (duration == t)).sum(), risk) for t, risk in risks]
+    greenwood = sum(d / (n * (n - d)) for d, n in own)
+    low = found.bounded(time, 0.95).low
+    log = np.log(known[time])
+    expected = 1 - np.exp(log * np.exp(-1.959964 * np.sqrt(greenwood) / abs(log)))
+    assert low == pytest.approx(expected, rel=1e-6)
+
+
+def test_brier_scores_with_late_entry_are_those_of_the_formula():
+    random = np.random.default_rng(1)
+    n = 60
+    event, entry = random.random(n) < 0.5, random.integers(0, 6, n).astype(float)
+    duration = entry + random.integers(1, 8, n)
+    times, survival = np.array([3.0, 6.0, 9.0]), random.random((n, 3))
+
+    def stays(entry_of_row, time, before):
+        """The probability to stay uncensored up to a time, given that a row has entered."""
+        left = 1.0
+        for t in np.unique(duration[~event]):
+            if t > entry_of_row and (t < time or (t == time and not before)):
+                here = entry < t  # at one time, events come first, then censoring, then entries
+                risk = (here & ((duration > t) | ((duration == t) & ~event))).sum()
+                left *= 1 - ((duration == t) & ~event).sum() / risk
+        return left
+
+    for k, time in enumerate(times):
+        total = 0.0
+        for i in np.flatnonzero(entry < time):
+            if event[i] and duration[i] <= time:
+                total += survival[i, k] ** 2 / stays(entry[i], duration[i], before=True)
+            elif duration[i] > time:
+                total += (1 - survival[i, k]) ** 2 / stays(entry[i], time, before=False)
+        found = brier_scores(event, duration, survival, times, entry)[k]
+        assert found == pytest.approx(total / (entry < time).sum())
+
+
+def test_weights_for_censoring_given_the_entry_give_the_brier_score_of_complete_rows():
+    random = np.random.default_rng(2)
+    n = 40_000
+    times, ends, entry = (random.exponential(own, n) for own in (10, 15, 4))
+    entry[: n // 3] = 0.0
+    at, kept = np.array([5.0]), times > entry
+    whole = times[kept], entry[kept], np.exp(-np.maximum(5.0 - entry[kept], 0) / 10)[:, None]
+    complete = brier_scores(np.ones(kept.sum(), bool), whole[0], whole[2], at, whole[1])
+    stays = entry[kept] + ends[kept]  # censoring begins at the entry
+    seen = np.minimum(whole[0], stays)
+    found = brier_scores(whole[0] <= stays, seen, whole[2], at, whole[1])
+    assert found == pytest.approx(complete, abs=0.02)
+
+
+def literal_expected(model, frame, time):
+    """The expected share: 1 - the product over times of 1 - mean hazard of the rows at risk."""
+    left, times = 1.0, model.times_[model.times_ <= time]
+    survival = model.predict_survival(frame, np.append(0.0, times))
+    for k, at in enumerate(times):
+        risk = ((frame["start"] < at) & (frame["days"] >= at)).to_numpy()
+        if risk.any():
+            left *= (survival[risk, k + 1] / survival[risk, k]).mean()
+    return 1 - left
+
+
+def test_an_evaluation_with_late_entry_is_that_of_its_definitions():
+    model, frame = EducatedSurvival(pairs=0).fit(draw_late(), LATE), draw_late(600, seed=1)
+    event, duration, entry = columns_of(frame)
+    found = evaluate(model, frame, LATE, times=[40, 90, 160])
+    assert found.n_late == (entry > 0).sum()
+    assert found.start == 0
+    risk = model.predict_risk(frame)
+    assert found.concordance == concordance(event, duration, risk, entry)
+    assert model.score(frame, LATE) == found.concordance
+    known = KaplanMeier.of(event, duration, entry=entry)
+    whole = model.predict_survival(frame, [40.0, 90.0, 160.0])
+    entered = np.array([model.predict_survival(frame.iloc[[i]], entry[i])[0, 0]
+                        for i in range(len(frame))])  # fmt: skip
+    own = brier_scores(event, duration, whole / entered[:, None], np.array([40.0, 90, 160]), entry)
+    for k, moment in enumerate(found.moments):
+        assert moment.estimate == pytest.approx(literal_expected(model, frame, moment.time))
+        assert moment.observed.value == pytest.approx(1 - known.at([moment.time])[0])
+        assert moment.brier == pytest.approx(own[k])
+    assert found.brier < found.brier_base
+    ranks = 1 - whole[:, 1]
+    assert sum(band.rows for band in found.bands) == len(frame)
+    first = frame[ranks <= np.sort(ranks)[found.bands[0].rows - 1]]
+    assert found.bands[0].rows == len(first)
+    assert found.bands[0].estimate == pytest.approx(literal_expected(model, first, 90.0))
+
+
+def test_an_entry_of_zero_changes_no_measure():
+    frame = draw(500)
+    model, new = EducatedSurvival(pairs=0).fit(frame, BOTH), draw(300, seed=1).assign(start=0.0)
+    one, two = (evaluate(model, new, names, by="drug") for names in (BOTH, LATE))
+    assert json.dumps(one.to_dict()) == json.dumps(two.to_dict())
+    assert str(one) == str(two)
+
+
+def test_rows_that_entered_late_are_calibrated_only_with_their_entry():
+    model, frame = EducatedSurvival(pairs=0).fit(draw(3000), BOTH), draw_late(6000, seed=5)
+    late, never = (evaluate(model, frame, names, times=[60, 120]) for names in (LATE, BOTH))
+    for right, wrong in zip(late.moments, never.moments, strict=True):
+        assert right.observed.value == pytest.approx(right.estimate, abs=0.03)
+        assert wrong.observed.value < wrong.estimate - 0.05
+    for band in late.bands:
+        assert band.observed.value == pytest.approx(band.estimate, abs=0.06)
+
+
+def test_probabilities_begin_where_enough_rows_are_at_risk():
+    few = pd.DataFrame({"age": 50.0, "drug": "a", "days": 3.0, "died": [True] * 3, "start": 0.0})
+    frame = pd.concat([few, draw_late(400, seed=1, least=5.0)], ignore_index=True)
+    model = EducatedSurvival(pairs=0).fit(draw(1000), BOTH)
+    found = evaluate(model, frame, LATE, times=[40])
+    rest = evaluate(model, frame[3:].reset_index(drop=True), LATE, times=[40])
+    assert found.start == 3.0  # Kaplan-Meier of all rows is 0 from here on
+    assert found.moments[0].observed == rest.moments[0].observed
+    later = frame[3:].assign(start=np.maximum(frame["start"][3:], 3.0))
+    since = 1 - model.predict_survival(later, [3.0])
+    assert (since > 0).all()
+    assert any("not come by day 3" in line for line in found.findings)
+    with pytest.raises(ParameterError, match="above 3") as error:
+        evaluate(model, frame, LATE, times=[2, 40])
+    assert error.value.parameter == "times"
+
+
+def test_groups_with_late_entry_have_a_concordance():
+    model, frame = EducatedSurvival(pairs=0).fit(draw_late(), LATE), draw_late(600, seed=1)
+    found = evaluate(model, frame, LATE, by="drug")
+    for group in found.groups:
+        own = frame[frame["drug"] == group.name].reset_index(drop=True)
+        assert group.concordance == evaluate(model, own, LATE).concordance
+    assert weigh.drift(model, frame, LATE).quality[0].concordance == found.concordance
+
+
+def test_the_command_line_evaluates_and_reports_late_entry(tmp_path):
+    train, rest, renamed = (tmp_path / f"{name}.csv" for name in ("train", "rest", "renamed"))
+    model, page = tmp_path / "m.json", tmp_path / "r.html"
+    frame = draw_late(400, seed=1)
+    draw_late().to_csv(train, index=False)
+    frame.to_csv(rest, index=False)
+    frame.rename(columns={"start": "since"}).to_csv(renamed, index=False)
+    named = ("--event", "died", "--duration", "days", "--entry", "start")
+    fitted = run("fit", train, *named, "--set", "pairs=0", "--holdout", "0.3", "-o", model)
+    assert fitted.exit_code == 0
+    assert "entered late" in fitted.stdout
+    own = evaluate(weigh.load(model), frame, LATE)
+    for words in ((rest,), (rest, *named), (renamed, "--entry", "since")):
+        told = json.loads(run("evaluate", model, *words, "--json").stdout)
+        assert told == json.loads(json.dumps(own.to_dict()))
+        assert run("report", model, *words, "-o", page).exit_code == 0
+        assert f"{own.brier:.4f}" in page.read_text()
+        assert "entered late" in page.read_text()
+        drifted = json.loads(run("drift", model, *words, "--json").stdout)
+        assert drifted["quality"][0]["concordance"] == pytest.approx(own.concordance)
+    missing = run("evaluate", model, rest, "--entry", "since")
+    assert "'since'" in missing.stderr
+    plain = run("evaluate", model, renamed)
+    assert "--entry" in plain.stderr

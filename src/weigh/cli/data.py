@@ -164,25 +164,34 @@ def read_any(path: str, times: bool = False) -> Any:
     return found
 
 
-def outcome_of(model: Any, event: str | None, duration: str | None) -> tuple[str, str] | None:
+def outcome_of(
+    model: Any, event: str | None, duration: str | None, entry: str | None
+) -> tuple[str, str] | None:
     """The columns of event and duration of a survival model: as given, or those of its fit."""
     if not hasattr(model, "predict_survival"):
-        if event or duration:
-            raise click.UsageError("--event and --duration go with a survival model")
+        if event or duration or entry:
+            raise click.UsageError("--event, --duration and --entry go with a survival model")
         return None
     return event or model.event_name_, duration or model.time_name_
 
 
-def with_entry(model: Any, times: tuple[str, str], table: Any) -> tuple[str, ...]:
-    """The columns of event and duration, and of the entry if model and rows have one."""
+def with_entry(
+    model: Any, times: tuple[str, str], table: Any, entry: str | None
+) -> tuple[str, ...]:
+    """The columns of event and duration, and of the entry: as given, or that of the fit if any."""
+    if entry is not None:
+        return (*times, check_column(table, entry))
     known = getattr(getattr(model, "provenance_", None), "target", None) or ""
     start = f"{model.event_name_}, {model.time_name_}, "
     if not known.startswith(start):
         return times
-    entry = known.removeprefix(start)
-    if entry in column_names(table):
-        return (*times, entry)
-    say(f"note: the rows have no entry, {entry!r}: all are taken as observed from time 0")
+    own = known.removeprefix(start)
+    if own in column_names(table):
+        return (*times, own)
+    say(
+        f"note: the rows have no entry, {own!r}: all are taken as observed from time 0; --entry "
+        "names another column"
+    )
     return times
 
 

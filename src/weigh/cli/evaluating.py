@@ -45,6 +45,7 @@ from weigh.cli.training import read_exposure
 @options.exposure
 @options.event
 @options.duration
+@options.entry
 @options.times
 @options.as_json
 def evaluate(
@@ -55,6 +56,7 @@ def evaluate(
     exposure: str | None,
     event: str | None,
     duration: str | None,
+    entry: str | None,
     times: list[float] | None,
     as_json: bool,
     **asked: Any,
@@ -84,9 +86,13 @@ def evaluate(
     of_card = {name: asked.pop(name) for name in ("profit", "cut_off", "tables")}
     _check_card_options(fitted, model, of_card)
     own = read_exposure(fitted, exposure)
-    outcome = outcome_of(fitted, event, duration)
+    outcome = outcome_of(fitted, event, duration, entry)
     if outcome is not None:
-        _evaluate_times(fitted, data, outcome, target or train, asked | {"times": times}, as_json)
+        if target or train:
+            raise click.UsageError("a survival model is evaluated without --target and --train")
+        table = read_evaluated(fitted, data)
+        names = with_entry(fitted, outcome, table, entry)
+        print_found(weigh.evaluate(fitted, table, names, times=times, **asked), as_json)
         return
     if times is not None:
         raise click.UsageError(f"--times needs a survival model, and {model} is none")
@@ -224,18 +230,6 @@ def _name_files(*paths: str) -> tuple[str, ...]:
     return names if len({*names}) == len(names) else paths
 
 
-def _evaluate_times(
-    model: Any, data: str, outcome: Any, refused: Any, asked: dict[str, Any], as_json: bool
-) -> None:
-    import weigh
-
-    if refused:
-        raise click.UsageError("a survival model is evaluated without --target and --train")
-    table = read_evaluated(model, data)
-    found = weigh.evaluate(model, table, with_entry(model, outcome, table), **asked)
-    print_found(found, as_json)
-
-
 DRIFTED = 3
 """Exit code if drift is found; 1 means an error and 2 a wrong option."""
 
@@ -266,6 +260,7 @@ DRIFTED = 3
 @options.exposure
 @options.event
 @options.duration
+@options.entry
 @options.page
 @options.as_json
 @click.pass_context
@@ -281,6 +276,7 @@ def drift(
     exposure: str | None,
     event: str | None,
     duration: str | None,
+    entry: str | None,
     output: str | None,
     as_json: bool,
     **asked: Any,
@@ -313,7 +309,7 @@ def drift(
     asked |= read_exposure(fitted, exposure)
     asked["reference"] = None if reference is None else read_like(fitted, reference)
     tables = _read_files(fitted, data, target)
-    known = _find_known(fitted, tables, target, event, duration)
+    known = _find_known(fitted, tables, target, (event, duration, entry))
     if len(tables) > 1:
         found: Any = weigh.drift_series(fitted, tables, known, **asked)
     else:
@@ -327,20 +323,20 @@ def drift(
 
 
 def _find_known(
-    model: Any, tables: dict[str, Any], target: str | None, event: str | None, duration: str | None
+    model: Any, tables: dict[str, Any], target: str | None, given: tuple[str | None, ...]
 ) -> Any:
     """The columns of the true outcomes: as given, or those of a survival model's fit."""
-    times = outcome_of(model, event, duration)
+    times = outcome_of(model, *given)
     if times is None:
         return target
     if target is not None:
         raise click.UsageError("a survival model takes --event and --duration in place of --target")
     having = [table for table in tables.values() if {*times} <= {*column_names(table)}]
-    if event is None and duration is None and not _can_compare_events(having):
+    if not any(given) and not _can_compare_events(having):
         return None
     if not tables:
-        raise click.UsageError("--metrics has no events: leave out --event and --duration")
-    return with_entry(model, times, next(iter(having or tables.values())))
+        raise click.UsageError("--metrics has no events: leave out --event, --duration and --entry")
+    return with_entry(model, times, next(iter(having or tables.values())), given[-1])
 
 
 def _can_compare_events(tables: list[Any]) -> bool:

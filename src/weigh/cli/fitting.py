@@ -69,7 +69,7 @@ def demo(save: str | None) -> None:
 @options.option("--target COL", "The column to predict.")
 @options.event
 @options.duration
-@options.option("--entry COL", "Survival: column of the time from which rows were observed.")
+@options.entry
 @options.output("Where to write the model.")
 @options.option(
     "--learner",
@@ -200,7 +200,7 @@ def fit(
     model = make_model(learner, parameters, own, recalibrate)
     more = read_exposure(model, exposure)
     if isinstance(y, tuple):
-        check_survival(held, sample_weight, entry, summary, checkpoint)
+        check_survival(held, sample_weight, summary, checkpoint)
     about = [y, sample_weight, *more.values(), drop, categorical, holdout, holdout_by, holdout_time]
     with show_progress("fitting"), keep_passes(checkpoint, data, model, about) as kept:
         model.fit(table, y, sample_weight=sample_weight, **more)

@@ -147,6 +147,7 @@ event = option("--event COL", "Survival: column with 1 or yes if the event happe
 duration = option(
     "--duration COL", "Survival: column with the time to the event or to the end of observation."
 )
+entry = option("--entry COL", "Survival: column of the time from which rows were observed.")
 times = option(
     "--times T,T",
     "Survival: times at which to give probabilities, such as 365,730.",

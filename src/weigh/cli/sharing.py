@@ -83,6 +83,7 @@ def calculator(model: str, output: str, **asked: Any) -> None:
 @options.exposure
 @options.event
 @options.duration
+@options.entry
 @options.times
 @options.profit
 @options.score_cut_off
@@ -96,6 +97,7 @@ def report(
     exposure: str | None,
     event: str | None,
     duration: str | None,
+    entry: str | None,
     **asked: Any,
 ) -> None:
     """Write an HTML report about a model.
@@ -116,7 +118,7 @@ def report(
 
     keep_apart(output, model, data)
     fitted = read_any(model, times=True)
-    y: Any = outcome_of(fitted, event, duration)
+    y: Any = outcome_of(fitted, event, duration, entry)
     if y is None:
         read_subject(fitted)
         table, y = read_with_target(fitted, data, target)
@@ -126,7 +128,7 @@ def report(
         raise click.UsageError(f"{model} is a survival model: leave out --target")
     else:
         table = read_evaluated(fitted, data)
-        y = with_entry(fitted, y, table)
+        y = with_entry(fitted, y, table, entry)
     asked |= read_exposure(fitted, exposure) | {"labels": read_labels(asked["labels"])}
     weigh.report(fitted, table, y, path=output, **asked)
     say(f"report of {type(fitted).__name__} on {count_of(table.num_rows, 'row')}: {output}")

@@ -40,18 +40,13 @@ def read_outcome(
 
 
 def check_survival(
-    held: SetApart, weight: str | None, entry: str | None, summary: bool, checkpoint: str | None
+    held: SetApart, weight: str | None, summary: bool, checkpoint: str | None
 ) -> None:
     """Raise an error, before the fit, for options that survival models do not support."""
     if held.rest is not None and weight:
         raise click.UsageError(
             "hold-out rows of a survival model are evaluated without --weight: leave out --weight "
             "or --holdout"
-        )
-    if held.rest is not None and entry:
-        raise click.UsageError(
-            "hold-out rows with --entry are not evaluated: leave out --holdout, set rows apart "
-            "with weigh split, and compare their observed with their expected events by weigh drift"
         )
     for option, asked in (("--summary", summary), ("--checkpoint", checkpoint)):
         if asked:

@@ -11,6 +11,7 @@ findings    the main results in sentences; training rows and leaks
 show        the page and the figure of an `Evaluation`
 estimates   observed and estimated numbers, by row and by group
 numbers     `NumberEvaluation`: the evaluation of a regressor
+follow_up   rows under observation: survival given the entry, expected and observed events
 survival    `SurvivalEvaluation`: the evaluation of a survival model
 result      `evaluate`, and `Evaluation`, also from predictions
 """

@@ -11,11 +11,12 @@ import numpy as np
 from weigh.arrays import Floats, Integers
 from weigh.errors import Parameter, ParameterError
 from weigh.evaluation.findings import tell_training_rows
+from weigh.evaluation.follow_up import FollowUp
 from weigh.evaluation.groups import LEAST, Band, Grouped, Grouping, split_bands
 from weigh.evaluation.show import bounded, number
 from weigh.layout import Grid, View, count_of, fold_rest, percent, share_of, tabulate
 from weigh.metrics.numbers import NAN, Bounded, check_coverage
-from weigh.metrics.survival import KaplanMeier, brier_scores, concordance, event_ratio
+from weigh.metrics.survival import concordance, event_ratio
 from weigh.survival.outcomes import Outcomes
 from weigh.survival.periods import read_survival, spell_moment
 
@@ -59,8 +60,7 @@ class SurvivalGroup:
 class Followed:
     """Rows with outcomes, observed and expected events until the last period, and risks."""
 
-    event: Any
-    duration: Floats
+    outcomes: Outcomes
     observed: Floats
     expected: Floats
     risk: Floats
@@ -68,16 +68,16 @@ class Followed:
     def measure(self, name: str, places: Integers, coverage: float) -> SurvivalGroup:
         """The measures of some of the rows as one group."""
         observed, expected = (float(own[places].sum()) for own in (self.observed, self.expected))
-        n = int(self.event[places].sum())
+        own = self.outcomes.rows(places)
+        n = int(own.event.sum())
         enough = n >= LEAST
-        ranked = (self.event, self.duration, self.risk)
         return SurvivalGroup(
             name=name,
             n_rows=len(places),
             observed=int(observed),
             expected=expected,
             ratio=event_ratio(observed, expected, coverage),
-            concordance=concordance(*(own[places] for own in ranked)) if enough else NAN,
+            concordance=_rank(own, self.risk[places]) if enough else NAN,
             note="" if enough else f"too few events for concordance: {n}, and {LEAST} are needed",
         )
 
@@ -106,6 +106,13 @@ class SurvivalEvaluation(Grouped):
     band_time : float
         The time of the bands: the middle one of the given times, or the time by which half of the
         events have occurred.
+    n_late : int
+        Rows that entered after time 0. They count from their entry: for concordance, as one of a
+        pair, while at risk; for the Brier score, given that they had no event by their entry.
+        Estimates of moments and bands are then those of the rows at risk at each time.
+    start : float
+        If rows entered late: the time before which fewer than 10 rows were at risk at an event.
+        Moments, bands and Brier scores are given that the event has not come by then.
     training_rows : float or None
         Estimated share of rows that the model was fitted on; None if not known.
     by : str
@@ -130,6 +137,8 @@ class SurvivalEvaluation(Grouped):
     bands: tuple[Band, ...]
     band_time: float
     coverage: float
+    n_late: int = 0
+    start: float = 0.0
     training_rows: float | None = None
     by: str = ""
     groups: tuple[SurvivalGroup, ...] = ()
@@ -139,17 +148,33 @@ class SurvivalEvaluation(Grouped):
     def findings(self) -> list[str]:
         """The main results, in sentences."""
         last = self.moments[-1]
+        observed = last.observed.spelled(share_of) if last.observed.is_known() else "not known"
         said = [
             tell_training_rows(self.training_rows),
             f"Concordance {self.concordance:.3f} (0.5 is chance).",
             f"Brier score over time {self.brier:.4f}; Kaplan-Meier alone has "
             f"{self.brier_base:.4f}.",
             f"By {spell_moment(self.duration, last.time)} the event is estimated for "
-            f"{share_of(last.estimate)} of rows; observed {last.observed.spelled(share_of)}.",
+            f"{share_of(last.estimate)} of rows; observed {observed}.",
+            self._tell_entry(),
             self._tell_censoring(),
             self._tell_biased(),
         ]
         return [*filter(None, said)]
+
+    def _tell_entry(self) -> str:
+        """A note on rows that entered late, and on the time from which they are compared."""
+        if not self.n_late:
+            return ""
+        told = f"{count_of(self.n_late, 'row')} entered late and count{'s' * (self.n_late == 1)} "
+        told += "from the entry on."
+        if not self.start:
+            return told
+        moment = spell_moment(self.duration, self.start)
+        return (
+            f"{told} Probabilities are given that the event has not come by {moment}: up to then, "
+            f"fewer than {LEAST} rows were at risk."
+        )
 
     def _tell_biased(self) -> str:
         """A sentence about groups with significantly more or fewer events than expected."""
@@ -220,106 +245,105 @@ def evaluate_survival(
     check_coverage(coverage)
     grouping = Grouping.of(X, by)
     table, outcomes, _ = read_survival(X, y, None)
-    outcomes.refuse_entry("evaluate")
     found = _measure(model, table, outcomes, coverage, times)
     if by is None:
         return found
     risk, at_risk = model.predict_risk(table), model._periods.expand(outcomes)
     expected = at_risk.expect(model.predict_hazard(table))
-    came = at_risk.count_events(len(risk))
-    rows = Followed(outcomes.event, outcomes.duration, came, expected, risk)
+    rows = Followed(outcomes, at_risk.count_events(len(risk)), expected, risk)
     parts = grouping.split(np.ones(len(risk), dtype=np.bool_), None)
     groups = tuple(rows.measure(name, places, coverage) for name, places in parts)
     whole = rows.measure("All rows", np.arange(len(risk)), coverage)
     return replace(found, by=grouping.name, groups=groups, all_rows=whole)
 
 
+def _rank(outcomes: Outcomes, risk: Floats) -> float:
+    return concordance(outcomes.event, outcomes.duration, risk, outcomes.entry)
+
+
 def _measure(
     model: Any, table: Any, outcomes: Outcomes, coverage: float, times: Any
 ) -> SurvivalEvaluation:
     """All measures of all rows, without groups."""
-    event, duration = outcomes.event, outcomes.duration
-    last = min(float(duration[event].max()), model.horizon_)
-    came = np.sort(duration[event & (duration <= last)])
+    event, rows = outcomes.event, FollowUp.of(model, table, outcomes)
+    ends = np.sort(rows.outcomes.duration[rows.outcomes.event])
+    last = min(float(ends[-1]), model.horizon_)
+    came = ends[ends <= last]
     if not len(came):
         raise ParameterError(
             Parameter("y"), f" has no event by {last:g}, the end of the model's follow-up"
         )
-    asked, at = _choose_times(model, came, times, last)
-    known = KaplanMeier.of(event, duration)
-    own, base = _brier_over_time(model, table, event, duration, known, came)
+    asked, at = _choose_times(model, came, times, (rows.start, last))
+    own, base = rows.score(_list_times(came))
     return SurvivalEvaluation(
         model=type(model).__name__,
         event=outcomes.event_name,
         duration=outcomes.time_name,
         n_rows=len(event),
         n_events=int(event.sum()),
-        concordance=concordance(event, duration, model.predict_risk(table)),
-        brier=own,
-        brier_base=base,
-        moments=_moments(model, table, event, duration, known, np.unique(asked), coverage),
-        bands=_bands(1 - model.predict_survival(table, at)[:, 0], event, duration, at, coverage),
+        concordance=_rank(outcomes, model.predict_risk(table)),
+        brier=float(own.mean()),
+        brier_base=float(base.mean()),
+        moments=_moments(rows, np.unique(asked), coverage),
+        bands=_bands(rows, at, coverage),
         band_time=at,
         coverage=coverage,
+        n_late=outcomes.n_late,
+        start=rows.start,
     )
 
 
-def _choose_times(model: Any, came: Floats, times: Any, last: float) -> tuple[Floats, float]:
+def _choose_times(
+    model: Any, came: Floats, times: Any, ends: tuple[float, float]
+) -> tuple[Floats, float]:
     """The times of the moments, and the time of the bands."""
     if times is not None:
-        asked = _read_times(model, times, last)
+        asked = _read_times(model, times, *ends)
         return asked, float(asked[len(asked) // 2])
     asked = np.quantile(came, MOMENTS, method="inverted_cdf")
     return asked, float(asked[2])
 
 
-def _brier_over_time(
-    model: Any, table: Any, event: Any, duration: Floats, known: KaplanMeier, came: Floats
-) -> tuple[float, float]:
-    """The mean Brier score over time of the model, and of the Kaplan-Meier estimate."""
-    grid = np.unique(np.quantile(came, np.linspace(0.02, 0.9, 45), method="inverted_cdf"))
-    survival = model.predict_survival(table, grid)
-    base = np.broadcast_to(known.at(grid), survival.shape)
-    own, alone = (brier_scores(event, duration, each, grid).mean() for each in (survival, base))
-    return float(own), float(alone)
+def _list_times(came: Floats) -> Floats:
+    """The times over which Brier scores are averaged."""
+    return np.unique(np.quantile(came, np.linspace(0.02, 0.9, 45), method="inverted_cdf"))
 
 
-def _read_times(model: Any, times: Any, last: float) -> Floats:
-    """The given times in order; none may be after the last event of these rows."""
+def _read_times(model: Any, times: Any, start: float, last: float) -> Floats:
+    """The given times in order, after the start of these rows and up to their last event."""
     found: Floats = model._order_times(times)
+    if found[0] <= start:
+        raise ParameterError(
+            Parameter("times"),
+            f" must be above {start:g}, because fewer than {LEAST} rows were at risk at the events "
+            f"up to then; got {found[0]:.12g}",
+        )
     if found[-1] > last:
         raise ParameterError(
             Parameter("times"),
-            f" must be above 0 and at most {last:g}, the last event of these rows; got "
+            f" must be above {start:g} and at most {last:g}, the last event of these rows; got "
             f"{found[-1]:.12g}",
         )
     return found
 
 
-def _moments(
-    model: Any,
-    table: Any,
-    event: Any,
-    duration: Floats,
-    known: KaplanMeier,
-    times: Floats,
-    coverage: float,
-) -> tuple[Moment, ...]:
-    survival = model.predict_survival(table, times)
-    own = brier_scores(event, duration, survival, times)
-    base = brier_scores(event, duration, np.broadcast_to(known.at(times), survival.shape), times)
+def _moments(rows: FollowUp, times: Floats, coverage: float) -> tuple[Moment, ...]:
+    own, base = rows.score(times)
+    parts = zip(times.tolist(), rows.expect(times), own, base, strict=True)
     return tuple(
-        Moment(float(time), float(1 - left), known.bounded(time, coverage), float(a), float(b))
-        for time, left, a, b in zip(times, survival.mean(axis=0), own, base, strict=True)
+        Moment(time, float(came), rows.observe(time, coverage), float(a), float(b))
+        for time, came, a, b in parts
     )
 
 
-def _bands(
-    came: Floats, event: Any, duration: Floats, time: float, coverage: float
-) -> tuple[Band, ...]:
+def _bands(rows: FollowUp, time: float, coverage: float) -> tuple[Band, ...]:
     """Bands of about equally many rows by the probability of the event."""
+    at, every = np.array([time]), np.arange(len(rows.periods.ends))
+    shares = rows.periods.shares(rows.periods.passed(at), every[:, None])
+    came = 1 - np.exp(rows.logs @ shares)[:, 0]
     found = []
-    for rows in split_bands(came, np.ones(len(came)), BANDS, 1.0):
-        observed = KaplanMeier.of(event[rows], duration[rows]).bounded(time, coverage)
-        found.append(Band(len(rows), float(came[rows].mean()), observed))
+    for places in split_bands(came, np.ones(len(came)), BANDS, 1.0):
+        band = rows.take(places)
+        estimate = float(band.expect(at)[0])
+        found.append(Band(len(places), estimate, band.observe(time, coverage)))
     return tuple(found)

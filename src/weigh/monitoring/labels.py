@@ -290,7 +290,7 @@ def check_events(model: Any, X: Any, y: Any) -> OutcomeChecks:
     spans = _Spans.of(model, rows.period, rows.event, rows.share * p[:, 1]).join()
     totals = float(spans.observed.sum()), float(spans.expected.sum())
     labelled = Labelled(evidence, sample, p)
-    ranked = not outcomes.entry.any() and outcomes.event.any()
+    known = outcomes.event, outcomes.duration, model.predict_risk(table), outcomes.entry
     quality = EventQuality(
         event=outcomes.event_name,
         duration=outcomes.time_name,
@@ -298,9 +298,7 @@ def check_events(model: Any, X: Any, y: Any) -> OutcomeChecks:
         expected=totals[1],
         in_the_large=event_ratio(*totals, COVERAGE),
         slope=Bounded(NAN),
-        concordance=concordance(outcomes.event, outcomes.duration, model.predict_risk(table))
-        if ranked
-        else NAN,
+        concordance=concordance(*known) if outcomes.event.any() else NAN,
         spans=tuple(spans.shown()),
     )
     return _check(quality, spans, labelled, model.time_name_)

@@ -291,9 +291,10 @@ def _means(subject: Subject) -> str:
 
 
 def _figures(found: SurvivalEvaluation) -> Figures:
+    known = [band for band in found.bands if band.observed.is_known()]
     told = (
-        f"Rows in {len(found.bands)} bands by the probability of {found.event} by "
+        f"Rows in {len(known)} bands by the probability of {found.event} by "
         f"{found.duration} = {found.band_time:g}, with intervals. On the diagonal the share that "
         "had the event is the estimate."
     )
-    return Figures([draw_calibration(found.bands, told)])
+    return Figures([draw_calibration(known, told)] if known else [])

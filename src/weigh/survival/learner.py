@@ -255,8 +255,8 @@ class EducatedSurvival(EducatedParameters, NumberEstimator):
         from weigh.metrics.survival import concordance  # not needed for a fit
 
         table, outcomes, _ = read_survival(X, y, None)
-        outcomes.refuse_entry("score")
-        return concordance(outcomes.event, outcomes.duration, self.predict_risk(table))
+        risk = self.predict_risk(table)
+        return concordance(outcomes.event, outcomes.duration, risk, outcomes.entry)
 
     def _score_columns(self, table: Table, times: Any = None) -> dict[str, Any]:
         """Median time, risk, and survival to each of some times, as columns."""

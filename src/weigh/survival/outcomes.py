@@ -41,17 +41,10 @@ class Outcomes:
         """Name of the duration."""
         return self.names[1]
 
-    def refuse_entry(self, what: str) -> None:
-        """Raise an error if a row was not observed from time 0."""
-        late = int((self.entry > 0).sum())
-        if late:
-            raise ParameterError(
-                f"{what} takes rows that were observed from time 0, but the entry "
-                f"{self.names[-1]!r} (",
-                Parameter("y", part="entry"),
-                f") is above 0 in {late:,} of {len(self.entry):,} rows; leave "
-                "these rows out, or compare observed with expected events of all rows by drift",
-            )
+    @property
+    def n_late(self) -> int:
+        """Number of rows that were not observed from time 0."""
+        return int((self.entry > 0).sum())
 
     def rows(self, places: Integers) -> Outcomes:
         """Select some of the rows."""

@@ -98,6 +98,12 @@ class Periods:
         """Share of a period that has passed: 0 before it, 1 after it."""
         return np.asarray(np.clip(passed - period, 0.0, 1.0))
 
+    @property
+    def steps(self) -> tuple[Floats, Integers, Floats]:
+        """Times at which survival decreases, the period of each, and the part of it that passes."""
+        parts = np.diff(self.done, prepend=0.0)
+        return self.times, np.ceil(self.done - 1e-9).astype(np.int64) - 1, parts
+
     def spell(self, name: str, time: float) -> str:
         """The period of a time in words, such as "between day 364 and 420"."""
         place = min(int(np.searchsorted(self.ends, time)), len(self.ends) - 1)
