@@ -25,7 +25,7 @@ from weigh.evidence import (
     weigh_tally,
 )
 from weigh.evidence.model import merge_provenance, refuse_different
-from weigh.frames import Sample
+from weigh.frames import Sample, read_classes
 from weigh.parameters import by_column, read_caps, read_settings
 from weigh.tally import Tally, add
 
@@ -209,7 +209,7 @@ class EvidenceNB(EvidenceClassifier):
         if not hasattr(self, "evidence_"):
             return self._begin(X, y, classes, sample_weight, feature_names)
         _refuse_edits(self)
-        if classes is not None and [*classes] != self.classes_.tolist():
+        if classes is not None and read_classes(classes).tolist() != self.classes_.tolist():
             raise ValueError(
                 f"classes={classes!r} differs from the classes of the first batch: "
                 f"{self.classes_.tolist()}"

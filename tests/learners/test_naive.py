@@ -317,6 +317,13 @@ def test_other_classes_in_a_later_batch_are_refused():
         model.partial_fit([["a"]], [0], classes=[0, 1, 2])
 
 
+def test_classes_may_be_named_in_any_order_with_every_batch():
+    model = EvidenceNB(categorical_features="all")
+    for _ in range(2):
+        model.partial_fit([["a"], ["b"]], ["yes", "no"], classes=["yes", "no"])
+    assert model.classes_.tolist() == ["no", "yes"]
+
+
 def test_whether_a_value_is_refused_does_not_depend_on_its_neighbours():
     model = EvidenceNB().fit([["a"], ["b"]], [0, 1])
     for batch in ([[5]], [["a"], [5]]):
