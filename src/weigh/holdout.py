@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from pyarrow import compute
 
 from weigh.arrays import Integers
 from weigh.errors import Parameter, ParameterError
@@ -124,11 +125,11 @@ def _read_times(table: Table, name: str) -> Integers:
             f" names the column {name!r}, which holds {kind}, not numbers or dates; "
             "write dates as 2024-12-31",
         )
-    if array.null_count:
+    missing = compute.sum(compute.is_null(array, nan_is_null=True)).as_py()
+    if missing:
         raise ParameterError(
             Parameter("time"),
-            f" names the column {name!r}, which has {array.null_count:,} missing values; fill "
-            "them in",
+            f" names the column {name!r}, which has {missing:,} missing values; fill them in",
         )
     combined = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
     return np.asarray(combined.to_numpy(zero_copy_only=False))

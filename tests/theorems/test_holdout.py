@@ -91,11 +91,13 @@ def test_a_numeric_target_of_many_values_is_split_at_random():
         ({"by": "nobody"}, "by"),
         ({"time": "y"}, "time"),
         ({"time": "gaps"}, "time"),
+        ({"time": "nans"}, "time"),
         ({"time": "when", "by": "who"}, "by"),
     ],
 )
 def test_what_cannot_be_split_names_the_parameter(asked, named):
     table = table_of(30).append_column("gaps", pa.array([None, *range(29)]))
+    table = table.append_column("nans", pa.array([np.nan, *range(29)]))
     with pytest.raises(ParameterError) as found:
         weigh.split(table, **asked)
     assert found.value.parameter == named
