@@ -174,7 +174,7 @@ class BoostedNBRegressor(RegressorMixin, NumberEstimator):
             value = getattr(self, name)
             if not (is_count(value) and value >= least):
                 raise ValueError(f"{name} must be a whole number of {least} or more, got {value!r}")
-        check_folds(self.cv)
+        check_folds(self.cv, named=False)
         for name in ("early_stopping", "calibrate_scale"):
             if not isinstance(getattr(self, name), bool | np.bool_):
                 raise ValueError(f"{name} must be True or False, got {getattr(self, name)!r}")
