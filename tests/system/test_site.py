@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 import weigh
-from weigh.cli import main
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -73,13 +72,6 @@ def test_every_link_to_a_heading_leads_to_one(page):
         for target, anchor in links
         if anchor not in anchors(page.parent / target if target else page)
     ] == []
-
-
-def test_the_changelog_names_public_names_and_commands_only():
-    told = read(ROOT / "CHANGELOG.md")
-    assert {*re.findall(r"`weigh\.(\w+)", told)} <= {*weigh.__all__}
-    assert {*re.findall(r"`weigh ([a-z-]+)", told)} <= {*main.commands}
-    assert re.search(r"\[(\d+) commands\]", told)[1] == str(len(main.commands))
 
 
 def test_an_estimator_links_to_its_page_where_the_address_of_a_site_is_set(monkeypatch):
