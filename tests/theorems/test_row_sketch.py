@@ -215,6 +215,15 @@ def test_an_evaluation_knows_training_rows_again_after_saving(rows, tmp_path):
     assert again.findings[0].split(",")[0] in page
 
 
+@pytest.mark.parametrize("learner", [weigh.C44Classifier(), weigh.BoostedNBRegressor()])
+def test_learners_without_evidence_know_their_training_rows_again(rows, tmp_path, learner):
+    train, rest = weigh.split(rows.set_column(1, "y", pa.array(np.arange(rows.num_rows) % 2)), "y")
+    weigh.save(learner.fit(train, "y"), tmp_path / "m.json")
+    model = weigh.load(tmp_path / "m.json")
+    assert weigh.evaluate(model, train, "y").training_rows == pytest.approx(1, abs=0.01)
+    assert weigh.evaluate(model, rest, "y").training_rows == 0
+
+
 def test_the_hashes_can_be_left_out(rows, tmp_path):
     data, model = tmp_path / "t.csv", tmp_path / "m.json"
     write_file(rows, str(data))

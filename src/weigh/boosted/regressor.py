@@ -27,7 +27,7 @@ from weigh.boosted.projection import (
     project,
 )
 from weigh.errors import warn_caller
-from weigh.evidence import Evidence, FeatureTable, rows_added
+from weigh.evidence import Evidence, FeatureTable, record, rows_added
 from weigh.folds import Mask, check_folds, read_splits
 from weigh.frames import Sample, Table, number_sample, read
 from weigh.parameters import is_count, is_number
@@ -166,7 +166,9 @@ class BoostedNBRegressor(RegressorMixin, NumberEstimator):
         features = [counts.feature for counts in tally.tables]
         warn_columns(features, sample.table, categorical=self.categorical_features)
         self._name(sample.table.names, sample.table.named)
-        return self._keep(estimate.remember(sample.table.names, sample.table.backend))
+        self._keep(estimate.remember(sample.table.names, sample.table.backend))
+        self.provenance_ = record(sample.table, y)
+        return self
 
     def _check(self) -> None:
         self._check_bins()

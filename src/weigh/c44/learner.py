@@ -25,7 +25,7 @@ from weigh.c44.tree import (
     table_heads,
     weight,
 )
-from weigh.evidence import rows_added
+from weigh.evidence import record, rows_added
 from weigh.evidence.model import score_names
 from weigh.frames import Table
 from weigh.layout import Grid, Shown, View
@@ -258,8 +258,9 @@ class C44Classifier(Classifier, BinnedEstimator):
         s = rows_added(self.smoothing, tally.class_counts.sum())
         tree = grow(sample, tuple(table.feature for table in tally.tables), s, float(self.min_rows))
         warn_columns(tree.features, sample.table, categorical=self.categorical_features)
-        self._name(sample.table.names, sample.table.named)
-        return self._keep(tree)
+        self._name(sample.table.names, sample.table.named)._keep(tree)
+        self.provenance_ = record(sample.table, y)
+        return self
 
     def _keep(self, tree: Tree) -> Self:
         self.tree_, self.n_leaves_, self.depth_ = tree, tree.n_leaves, int(tree.depths.max())
