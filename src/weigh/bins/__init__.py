@@ -34,6 +34,7 @@ from weigh.bins.labels import (
     label,
     printable,
     spell_few,
+    spell_level,
     spell_number,
     to_right_closed,
 )

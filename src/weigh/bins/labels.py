@@ -69,10 +69,21 @@ Level: TypeAlias = Single | tuple[Single, ...]
 
 
 def label(level: Level) -> str:
-    """Text of a level: true, 3, 4 to 7, missing, not known."""
+    """Text of a level or a class: true, 3, 4 to 7, missing, not known."""
     if level is None or level is NOT_KNOWN:
         return "missing" if level is None else "not known"
     return str(level).lower() if isinstance(level, bool) else str(level)
+
+
+def spell_level(level: Level) -> str:
+    """Text of a level as people read it: in quotes where nothing else shows its blanks.
+
+    >>> spell_level("ma"), spell_level("ma "), spell_level(""), spell_level(3)
+    ('ma', '"ma "', '""', '3')
+    """
+    if isinstance(level, str):
+        return quote_blanks(level) or '""'
+    return label(level)
 
 
 def spell_few(values: Sequence[Value]) -> str:
@@ -81,7 +92,7 @@ def spell_few(values: Sequence[Value]) -> str:
     >>> spell_few("a"), spell_few("abcd"), spell_few("abcde")
     ('a', 'a, b, c or d', 'a, b, c or 2 others')
     """
-    *first, last = map(label, values)
+    *first, last = map(spell_level, values)
     if not first:
         return last
     if len(first) < LISTED:

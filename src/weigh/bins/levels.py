@@ -15,7 +15,7 @@ import numpy as np
 from weigh import numpy_kernels
 from weigh.arrays import Floats, Integers
 from weigh.bins.conditions import Condition, Kind, list_conditions
-from weigh.bins.labels import label
+from weigh.bins.labels import spell_level
 from weigh.bins.named_levels import NamedLevels, first_of_each_type
 from weigh.bins.uniting import unite_features
 from weigh.errors import ParameterError
@@ -151,7 +151,7 @@ class Feature(NamedLevels):
 
     def spell(self, table: Table) -> str:
         """The value in a table's first row, as text."""
-        return label(self.value(table)) if self.is_asked(table)[0] else "not asked"
+        return spell_level(self.value(table)) if self.is_asked(table)[0] else "not asked"
 
     def is_far(self, value: Value) -> bool:
         """Whether a number lies outside the cut points by more than their range.

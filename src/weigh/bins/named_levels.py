@@ -24,6 +24,7 @@ from weigh.bins.labels import (
     hold_whole_numbers,
     label,
     spell_few,
+    spell_level,
     to_left_closed,
 )
 from weigh.frames import Value
@@ -133,7 +134,10 @@ class NamedLevels:
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """The levels as text; a category that reads like another level is quoted."""
+        """The levels as text.
+
+        A category is in quotes if it reads like another level, or has blanks at an end.
+        """
         return self.named(EXACT)
 
     @property
@@ -162,7 +166,10 @@ class NamedLevels:
 
     def named(self, notation: Notation) -> tuple[str, ...]:
         """The levels as text, with intervals in the given notation."""
-        texts = [*self._name_intervals(notation), *map(label, self.levels[self.n_intervals :])]
+        texts = [
+            *self._name_intervals(notation),
+            *map(spell_level, self.levels[self.n_intervals :]),
+        ]
         if self.others and notation is WORDS:
             texts[self.rest] += f" ({spell_few(self.others)})"
         if len(set(texts)) < len(texts):

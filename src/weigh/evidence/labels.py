@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from weigh.bins import Cross, Feature, label
+from weigh.bins import Cross, Feature, label, spell_level
 from weigh.bins.labels import EXACT
 from weigh.errors import Parameter, ParameterError
 from weigh.evidence.tables import Evidence
@@ -166,7 +166,7 @@ def _keys(part: Feature) -> tuple[str, ...]:
 
 
 def _key(level: Any) -> str:
-    return label(canonical(level))
+    return spell_level(canonical(level))
 
 
 def _title(
@@ -190,6 +190,6 @@ def _title_part(
 def _by_class(given: Mapping[Any, Any], evidence: Evidence, where: str) -> tuple[str, ...]:
     """A text for each class, in order; empty if no class has one."""
     names = [label(c) for c in evidence.classes.tolist()]
-    found = {_key(name): str(value) for name, value in given.items()}
+    found = {label(canonical(name)): str(value) for name, value in given.items()}
     _check_names([*found], names, where)
     return tuple(found.get(name, "") for name in names) if found else ()

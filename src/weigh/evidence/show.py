@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weigh.arrays import Floats
-from weigh.bins import OTHER, Cross, label, printable
-from weigh.bins.labels import EXACT, quote_blanks
+from weigh.bins import OTHER, Cross, label, printable, spell_level
+from weigh.bins.labels import EXACT
 from weigh.chart_data import outline
 from weigh.evidence.units import Amounts, Words, digits_of, hundredths, words_of
 from weigh.frames import Value, build
@@ -231,7 +231,7 @@ def others(evidence: Evidence) -> list[str]:
 
 
 def _list_others(values: Sequence[Value]) -> str:
-    return list_few([*map(label, values)], most=MOST_LISTED)
+    return list_few([*map(spell_level, values)], most=MOST_LISTED)
 
 
 def to_text(evidence: Evidence, width: int = 100, max_rows: int | None = ROWS) -> str:
@@ -325,7 +325,7 @@ def _feature_lines(
 ) -> list[tuple[str, ...]]:
     two, short = table.by_class.shape[1] == 1, summarise(table, max_rows)
     lines: list[tuple[str, ...]] = []
-    names = [*map(quote_blanks, short.feature.spelt(EXACT))]
+    names = short.feature.spelt(EXACT)
     for i in _most_rows(short, max_rows):
         weights = tuple(map(words.weight, short.by_class[i, :MOST_CLASSES]))
         error = (_error(_errors(short)[i, 0], words),) if two else ()
@@ -386,7 +386,7 @@ def feature_text(table: FeatureTable) -> str:
     lines = [f"{table.name}{note}: importance {importance}{added}{told}"]
     for i in _most_rows(short, ROWS):
         weights = " ".join(map(words.weight, short.by_class[i, :MOST_CLASSES]))
-        name, n = quote_blanks(short.labels[i]), spell_count(short.counts[i].sum())
+        name, n = short.labels[i], spell_count(short.counts[i].sum())
         lines.append(f"  {name}: {weights}  ({n} rows)")
     lines += [f"  {text}" for text in _left_out(short, ROWS)]
     lines += [f"  {OTHER} is {_list_others(p.others)}" for p in table.feature.parts if p.others]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weigh.bins import label
-from weigh.bins.labels import EXACT, quote_blanks
+from weigh.bins.labels import EXACT
 from weigh.evidence.show import (
     MOST_CLASSES,
     bar_scale,
@@ -123,7 +123,7 @@ def _table(
     table: FeatureTable, words: Words, heads: Sequence[str], scale: float, folded: bool | None
 ) -> Grid:
     rows: list[tuple[str | Bar, ...]] = []
-    names = [*map(quote_blanks, table.feature.spelt(EXACT))]
+    names = table.feature.spelt(EXACT)
     heaviest = np.argsort(-table.counts.sum(axis=1), kind="stable")[:LEVELS]
     for i in sorted(heaviest.tolist()):
         count = f"{table.counts[i].sum():,.0f}"

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from weigh.arrays import Floats
-from weigh.bins import label
+from weigh.bins import spell_level
 from weigh.frames import Codes, Column, Numbers, is_count, order, row_weights, vector
 from weigh.metrics.inputs import read_weight
 from weigh.metrics.reliability import quantiles
@@ -166,4 +166,4 @@ def _count_levels(
     ]
     levels = sorted({*by_level[0], *by_level[1]}, key=order)
     counts = [np.array([part.get(level, 0.0) for level in levels]) for part in by_level]
-    return ["missing" if level is None else label(level) for level in levels], counts
+    return ["missing" if level is None else spell_level(level) for level in levels], counts

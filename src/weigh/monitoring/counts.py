@@ -13,7 +13,7 @@ import numpy as np
 
 from weigh import engine
 from weigh.arrays import Floats
-from weigh.bins import AND, Cross, Feature, Placed, label
+from weigh.bins import AND, Cross, Feature, Placed, spell_level
 from weigh.evidence import Evidence, FeatureTable
 from weigh.frames import NOT_KNOWN, Codes, Scan, Table
 from weigh.metrics.inputs import Flags
@@ -132,7 +132,7 @@ def _name_values(feature: Feature, table: Table, placed: Placed, place: int) -> 
     rows = np.bincount(column.codes, minlength=len(placed.levels)).tolist()
     codes = [code for code in np.flatnonzero(placed.levels == place) if rows[code]]
     named = [(column.values[code], rows[code]) for code in codes]
-    return Counter({label(v): n for v, n in named if v is not None and v is not NOT_KNOWN})
+    return Counter({spell_level(v): n for v, n in named if v is not None and v is not NOT_KNOWN})
 
 
 def _unseen_pairs(cross: Cross, table: Table, placed: Placed) -> Counter[str]:
@@ -151,7 +151,7 @@ def _name_rows(feature: Feature, table: Table) -> Sequence[str]:
         column = table.codes(feature.name)
         for code in np.flatnonzero(placed.levels == feature.no_level).tolist():
             value = column.values[code] if code < len(column.values) else None
-            names[code] = "" if value is None or value is NOT_KNOWN else label(value)
+            names[code] = "" if value is None or value is NOT_KNOWN else spell_level(value)
     return [*names[placed.codes]]
 
 

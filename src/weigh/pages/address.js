@@ -37,7 +37,9 @@ function addressOf(model) {
     if (text === "~missing" && column.missing) return weigh.MISSING;
     if (column.kind === "choice") {
       if (text === "~other" && !column.closed) return column.choices.length;
-      const place = column.choices.findIndex((choice) => guard(choice) === text);
+      const find = (name) => column.choices.findIndex((choice) => guard(choice) === name);
+      const exact = find(text); // choices that end in blanks are in quotes, data are not
+      const place = exact < 0 ? find(`"${text}"`) : exact;
       if (place < 0)
         throw new RangeError(`no such level${column.closed ? "" : "; ~other is any that is not listed"}`);
       return place;

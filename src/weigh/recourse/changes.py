@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from weigh.arrays import Floats
-from weigh.bins import label
+from weigh.bins import label, spell_level
 from weigh.evidence import Evidence, evidence_of, model_of
 from weigh.formula import Input
 from weigh.formula.formula import list_inputs
@@ -37,7 +37,7 @@ class ColumnChange:
     def was(self) -> str:
         """Value before the change, as text: 0 for 0.0."""
         whole = isinstance(self.before, float) and self.before.is_integer()
-        return f"{self.before:.0f}" if whole else label(self.before)
+        return f"{self.before:.0f}" if whole else spell_level(self.before)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from weigh.arrays import Floats
-from weigh.bins import Feature, label
+from weigh.bins import Feature, spell_level
 from weigh.errors import Parameter, ParameterError
 from weigh.formula import Input
 from weigh.frames import NOT_KNOWN, Value, canonical, did_you_mean, match, read
@@ -208,7 +208,7 @@ def _passed(
         (t for t in case.evidence if t.feature.parts == (t.feature,) == (source.first,)), None
     )
     if table is None:
-        return np.zeros(len(values)), [*map(label, values)]
+        return np.zeros(len(values)), [*map(spell_level, values)]
     places = [_place(source.first, value) for value in (before, *values)]
     n, rows = source.first.n_in_order, table.counts.sum(axis=1)
     ends = np.concatenate([[0.0], np.cumsum(rows)]) / max(rows.sum(), 1.0)
@@ -218,7 +218,7 @@ def _passed(
             low, high = sorted((place, places[0]))
             shares[k] = ends[high] - ends[low + 1] if high > low else 0.0
     labels = (*table.labels, "")
-    return shares, [labels[p] or label(v) for p, v in zip(places[1:], values, strict=True)]
+    return shares, [labels[p] or spell_level(v) for p, v in zip(places[1:], values, strict=True)]
 
 
 def _place(feature: Feature, value: Value) -> int:

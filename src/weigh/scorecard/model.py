@@ -20,6 +20,7 @@ from weigh.frames import Table, match, read
 from weigh.predicting import StoredTable
 from weigh.scorecard.bands import Scores
 from weigh.scorecard.points import Rounding, Scale
+from weigh.scorecard.reasons import find_level
 from weigh.sheet import BalanceSheet
 from weigh.store import SCORECARD, build_whole, read_json
 from weigh.store.evidence import evidence_from_dict, evidence_to_dict
@@ -238,9 +239,9 @@ def _replay(edit: Edit, points: Mapping[str, Floats], source: Evidence) -> None:
     whole = (edit.before, edit.after)
     sound = all(type(t) is str for t in texts) and all(type(p) is int for p in whole)
     check(sound, f"edits must hold text and whole numbers, got {edit!r}")
-    labels = source[edit.feature].labels
-    check(edit.level in labels, f"an edit of no level: {edit!r}")
-    own, place = points[edit.feature], labels.index(edit.level)
+    table = source[edit.feature]
+    check(edit.level in (*table.labels, *table.levels), f"an edit of no level: {edit!r}")
+    own, place = points[edit.feature], find_level(table, edit.level)
     had = f"{edit!r}, but the level had {own[place]:g} points by then"
     check(edit.before == own[place], f"{had}; keep edits in order")
     own[place] = edit.after

@@ -10,7 +10,7 @@ import numpy as np
 
 from weigh import engine
 from weigh.arrays import Floats, Integers
-from weigh.bins import OTHER, Cross, Feature, label, spotter
+from weigh.bins import OTHER, Cross, Feature, spell_level, spotter
 from weigh.bins.labels import quote_blanks
 from weigh.errors import Parameter, ParameterError
 from weigh.evidence import Evidence, FeatureTable, scale_variances
@@ -341,7 +341,7 @@ def _words(feature: Feature | Cross, place: int, values: Sequence[Value]) -> str
     """The phrase for a pair, `other`, or a level with a name of the user's; empty for others."""
     if isinstance(feature, Cross):
         return feature.words(place, values=values)
-    if feature.levels[place] is OTHER and (told := label(values[0])) != feature.labels[place]:
+    if feature.levels[place] is OTHER and (told := spell_level(values[0])) != feature.labels[place]:
         new = spotter([feature])(canonical(values[0]))
         return f"{feature.phrase(place)} ({told}{', ' + UNSEEN if new else ''})"
     return feature.phrase(place, values=values) if feature.title or feature.texts else ""
