@@ -480,6 +480,15 @@ def test_cv_survives_classes_and_levels_that_a_fold_lacks():
     assert np.isfinite(tiny.predict_proba(X)).all()
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_splits_that_hold_out_no_row_of_a_class_are_refused(n_classes):
+    X, y = draw_codes(0, n_classes)
+    held_out = y == 0
+    learner = CodedNB(choose_on="cv", cv=[(~held_out | (np.arange(len(y)) < 50), held_out)])
+    with pytest.raises(ValueError, match="cv holds out no row of 1, so there is no AUC"):
+        learner.fit(X, y)
+
+
 def test_cv_keeps_the_tables_of_all_rows():
     X, y = draw_codes(6)
     model = CodedNB(choose_on="cv", random_state=0).fit(X, y)

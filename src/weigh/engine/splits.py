@@ -20,7 +20,7 @@ from weigh.engine.counts import count_all_pairs, count_summary, group_columns
 from weigh.engine.passes import Block, Coded, PerBlock, Sums, code_rows
 from weigh.engine.surveys import Setting, rows_of, survey
 from weigh.engine.threads import spread
-from weigh.folds import TRAIN, Mask, deal_groups, fold_roles
+from weigh.folds import HELD_OUT, TRAIN, Mask, deal_groups, fold_roles
 from weigh.frames import FarTable, Sample, Scan
 from weigh.sketches import ColumnSummary
 from weigh.tally import Counts, Tally
@@ -60,10 +60,14 @@ def _gather(places: Integers, counts: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Splits:
-    """Rows coded by finer levels, the role of each group in each split, and the splits' levels."""
+    """Rows coded by finer levels, the role of each group in each split, and the splits' levels.
+
+    `held_out` is the weight of the hold-out rows by split and class.
+    """
 
     rows: Coded
     roles: Integers
+    held_out: Floats
     whole: Levels
     parts: tuple[Levels, ...]
 
@@ -80,6 +84,8 @@ def find_splits(
     `cv` is a number of folds, a splitter or splits, or the name of the column with the folds.
     """
     sample, roles = deal_sample(sample, cv, random_state)
+    assert sample.group_counts is not None
+    held_out = (roles == HELD_OUT).T @ sample.group_counts
     parts = [np.ones(len(roles), np.bool_), *(roles.T == TRAIN)]
     finder = _LevelFinder(sample, settings, group_columns(sample.table.names, crosses), parts)
     found = recall_counts(finder.question, finder.answer)
@@ -88,7 +94,8 @@ def find_splits(
     features = [feature for feature, _ in fine]
     pairs = zip(parts, tables, strict=True)
     levels = [_levels(sample, features, part, counts) for part, counts in pairs]
-    return Splits(code_rows(sample, features).grouped(), roles, levels[0], tuple(levels[1:]))
+    rows = code_rows(sample, features).grouped()
+    return Splits(rows, roles, held_out, levels[0], tuple(levels[1:]))
 
 
 def deal_sample(sample: Sample, cv: Any, random_state: Any) -> tuple[Sample, Integers]:

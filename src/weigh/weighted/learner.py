@@ -11,7 +11,8 @@ from sklearn.utils import check_random_state
 from weigh import engine
 from weigh.arrays import Floats
 from weigh.base import EvidenceClassifier
-from weigh.errors import warn_caller
+from weigh.bins import label
+from weigh.errors import Parameter, ParameterError, warn_caller
 from weigh.evidence import PRINTED, Evidence, SplitScorer, scale_table, weigh_tally
 from weigh.folds import check_folds
 from weigh.frames import Sample
@@ -168,6 +169,9 @@ class WeightedNB(EvidenceClassifier):
             rows = engine.code_rows(sample, naive.features)
             return tally, ScoredRows(rows, SplitScorer.own(naive), len(tally.classes))
         splits = self._split(sample, self.cv, random)
+        for name in sample.classes[splits.held_out.sum(axis=0) == 0].tolist():
+            why = f" holds out no row of {label(name)}, so there is no AUC; give splits that do"
+            raise ParameterError(Parameter("cv"), why)
         models = [weigh_tally(part.tally, self.smoothing) for part in splits.parts]
         scorer = SplitScorer.held_out(models, splits.parts, splits.roles)
         return splits.whole.tally, ScoredRows(splits.rows, scorer, len(sample.classes))
