@@ -6,6 +6,7 @@ never written again: every later version must read them and predict the same.
 
 import json
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 
@@ -47,6 +48,9 @@ def make_models():
         "grouped": weigh.EvidenceNB(bins={"town": [["North", "South"], ["East"]]}),
         "c44": weigh.C44Classifier(),
         "recalibrated": weigh.RecalibratedClassifier(weigh.EvidenceNB(), cv=3),
+        "density": weigh.EvidenceNB(**codes, bins={"age": weigh.Density("kernel", cells=16)}),
+        "vote": weigh.BoostedNB(combine="vote"),
+        "mean": weigh.PerplexedNB(form="arithmetic"),
     }
     fitted = {name: model.fit(rows, y) for name, model in models.items()}
     asked = [row | {"town": row["town"] if row["owner"] else None} for row in rows]
@@ -60,12 +64,27 @@ def make_models():
         np.arange(len(rows)) % 4,
         exposure="years",
     )
+    fitted["margins"] = fit_margins(rows, y)
+    each = weigh.RecalibratedClassifier(weigh.EvidenceNB(), method="spline", cv=3)
+    fitted["rest"] = each.fit(rows, three)
+    survival = weigh.EducatedSurvival(periods=4, bins=4, pairs=0)
+    followed = [row | {"died": int(y[k]), "days": 1 + k % 9} for k, row in enumerate(rows)]
+    fitted["survival"] = survival.fit(followed, ("died", "days"))
+    fitted["scorecard"] = weigh.Scorecard(fitted["evidence"])
     return fitted
+
+
+def fit_margins(rows, y):
+    """A model whose pair has margins, whatever they gain: its file has format version 2."""
+    home = "weigh.educated.attenuation"
+    with patch(f"{home}.LEAST_GAIN", -np.inf), patch(f"{home}.MARGIN_GAIN", -np.inf):
+        return weigh.EducatedNB(bins=4, pairs=[("age", "town")]).fit(rows, y)
 
 
 def predict(model, rows):
     """The numbers that must stay as they are."""
-    scores = model.predict_proba(rows) if hasattr(model, "classes_") else model.predict(rows)
+    ways = ("predict_proba", "predict_hazard", "predict")
+    scores = getattr(model, next(way for way in ways if hasattr(model, way)))(rows)
     return np.asarray(scores, dtype=float).tolist()
 
 
