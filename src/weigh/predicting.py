@@ -48,7 +48,13 @@ class Reader:
 
     def _match(self, table: Table) -> Table:
         named = hasattr(self, "feature_names_in_")
-        return match(table, self._column_names(), named, type(self).__name__, self._beside())
+        beside, words = self._beside(), self._reads_words
+        return match(table, self._column_names(), named, type(self).__name__, beside, words)
+
+    @property
+    def _reads_words(self) -> bool:
+        """Whether columns are tokens, so that a row may have others."""
+        return False
 
     def _beside(self) -> tuple[str, ...]:
         """The columns that a row may have beside the features: exposure and offset."""
@@ -71,7 +77,11 @@ class Predictor(Reader):
 
     def _read(self, X: Any) -> Table:
         self._check_fitted()
-        return self._match(read(X, allow_sparse=self._learnt.event_model == "counts"))
+        return self._match(read(X, allow_sparse=self._reads_words))
+
+    @property
+    def _reads_words(self) -> bool:
+        return bool(self._learnt.event_model == "counts")
 
     # ------------------------------------------------------------ predicting
 

@@ -63,6 +63,39 @@ def test_an_absent_token_of_a_dict_and_a_blanked_cell_count_as_zero(learner, doc
         model.predict_proba(table.astype(float).where(table > 0))
 
 
+@pytest.mark.parametrize("learner", [EvidenceNB, PerplexedNB])
+def test_a_fit_of_dicts_counts_a_token_that_is_left_out_as_zero(learner, documents):
+    counts, names = documents
+    table = pd.DataFrame(counts.toarray(), columns=names)
+    some = [{name: n for name, n in row.items() if n} for row in table.to_dict("records")]
+    whole = learner(event_model="counts").fit(table, KINDS)
+    model = learner(event_model="counts").fit(some, KINDS)
+    assert {*model.feature_names_in_} == {*names}
+    expected = whole.predict_proba(counts)
+    np.testing.assert_allclose(model.predict_proba(some), expected, rtol=1e-12)
+    with pytest.raises(ValueError, match="holds nan"):
+        learner(event_model="counts").fit([{"win": None, "free": 1}, {"win": 1}], ["a", "b"])
+
+
+@pytest.mark.parametrize("learner", [EvidenceNB, PerplexedNB])
+def test_words_outside_the_vocabulary_are_ignored_though_they_look_like_others(learner, documents):
+    counts, names = documents
+    model = learner(event_model="counts").fit(counts, KINDS, feature_names=names)
+    known = model.predict_proba([{"free": 1}, {}])
+    rows = [{"free": 1, "wins": 2}, {"meetings": 1, "zebra": 3}]
+    np.testing.assert_array_equal(model.predict_proba(rows), known)
+
+
+def test_batches_of_dicts_keep_the_words_of_the_first(documents):
+    first, later = [{"free": 2, "win": 1}, {"lunch": 1}], [{"win": 1, "sun": 3}, {"sun": 1}]
+    model = EvidenceNB(event_model="counts")
+    model.partial_fit(first, ["spam", "ham"], classes=["ham", "spam"])
+    model.partial_fit(later, ["spam", "ham"])
+    whole = EvidenceNB(event_model="counts")
+    whole.fit([*first, {"win": 1}, {}], ["spam", "ham"] * 2)
+    assert str(model.evidence_) == str(whole.evidence_)
+
+
 def test_a_model_of_documents_is_evaluated_and_reported_on_a_sparse_matrix(documents, tmp_path):
     counts, names = documents
     model = EvidenceNB(event_model="counts").fit(counts, KINDS, feature_names=names)

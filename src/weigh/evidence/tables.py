@@ -208,8 +208,10 @@ class Evidence:
         """Read the columns of the model from any table, by name if X has names."""
         if isinstance(X, Table):
             return X
-        table = read(X, allow_sparse=self.event_model == "counts")
-        return match(table, self.column_names, table.named, "this evidence", self.beside)
+        words = self.event_model == "counts"
+        table = read(X, allow_sparse=words)
+        own = self.column_names
+        return match(table, own, table.named, "this evidence", self.beside, words)
 
     def total(self, X: Any) -> Floats:
         """Prior plus weights for each row: log odds in one column, or one total per class."""

@@ -150,18 +150,24 @@ def _seems_other(names: Sequence[str]) -> str:
 
 
 def match(
-    table: Table, names: tuple[str, ...], named: bool, reader: str, beside: Sequence[str] = ()
+    table: Table,
+    names: tuple[str, ...],
+    named: bool,
+    reader: str,
+    beside: Sequence[str] = (),
+    words: bool = False,
 ) -> Table:
     """Select the columns that a model was fitted with: by name, or by position without names.
 
     `beside` names columns that the model knows and that are not features, such as its exposure.
+    Where columns are `words`, other keys of dicts are other words and not misspelt columns.
     """
     if named and table.named:
         known = {*table.names}
         absent = [name for name in names if name not in known]
-        if table.partial:
+        if table.partial and not words:
             refuse_misspelt(table, names, reader, beside)
-        elif absent:
+        elif absent and not table.partial:
             near = _nearest(absent[0], tuple(n for n in table.names if n not in names))
             fix = "; add it: an empty value counts as missing, or as not known if training had none"
             fix = fix if near is None else f"; rename {near!r} if it is the same"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import narwhals as nw
@@ -124,6 +125,8 @@ def _gather_counts(table: Table) -> Any:
     """Convert columns to a sparse matrix one by one, so that only nonzero counts are held."""
     from scipy.sparse import csc_array  # not at start-up: only tokens need it
 
+    if type(table) is Table:  # training, too, must tell a token that a dict leaves out from NaN
+        table = replace(table, whole=False)
     parts = [_find_counts(table, j) for j in range(len(table.names))]
     ends = np.cumsum([0, *(len(rows) for rows, _ in parts)])
     rows, counts = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
@@ -142,7 +145,7 @@ def _find_counts(table: Table, j: int) -> tuple[Integers, Any]:
         return held.sp_index.to_int_index().indices, held.sp_values  # type: ignore[union-attr]
     column: Any = table.column(table.names[j], False)
     rows = np.flatnonzero(column.values)
-    if column.unknown is not None:  # what is not known adds nothing, like a token that is absent
+    if column.unknown is not None:  # a token that a dict leaves out
         rows = rows[~column.unknown[rows]]
     return rows, column.values[rows]
 
