@@ -73,6 +73,23 @@ def test_an_output_that_is_an_input_is_refused_and_nothing_changes(place, line):
     assert contents(place) == before
 
 
+NOWHERE = [
+    "report m.json absent.csv --target Survived -o nowhere/a",
+    "calculator absent.json -o nowhere/a",
+    "export absent.json --to json -o nowhere/a.json",
+    "scorecard absent.csv --target Survived --adverse No -o nowhere/a",
+    "screen absent.csv --target Survived -o nowhere/a.csv",
+    "letter card.json absent.csv --cut-off 5 -o nowhere/a",
+]
+
+
+@pytest.mark.parametrize("line", NOWHERE)
+def test_an_output_that_cannot_be_written_is_refused_before_anything_is_read(place, line):
+    result = CliRunner().invoke(main, line.split())
+    assert result.exit_code == 1
+    assert "nowhere" in result.stderr
+
+
 def test_standard_input_is_an_input_too(place):
     before = contents(place)
     weigh_command = [sys.executable, "-m", "weigh", "score", "m.json", "-", "-o", "p.csv"]

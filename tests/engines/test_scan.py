@@ -676,6 +676,30 @@ def test_the_command_line_fits_and_scores_a_glob(tmp_path: Path) -> None:
     assert weigh.scan(tmp_path / "scores").n_rows == 1500
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "report {model} {glob} --target y -o {out}",
+        "explain {model} {glob} --row 7 --json",
+        "levers {model} {glob} --row 7 --may-change town --json",
+        "evaluate {model} {glob} --target y --json",
+        "drift {model} {glob} --target y --json",
+    ],
+)
+def test_a_command_says_of_a_glob_what_it_says_of_the_file(words: str, tmp_path: Path) -> None:
+    write_parts(PEOPLE, tmp_path / "many", 5)
+    parquet.write_table(PEOPLE, tmp_path / "whole.parquet")
+    names = {"model": f"{tmp_path}/model.json", "out": f"{tmp_path}/out.html"}
+    weigh.save(weigh.EvidenceNB(bins=5).fit(PEOPLE, "y"), names["model"])
+    told = []
+    for rows in ("many/*.parquet", "whole.parquet"):
+        given = words.format(glob=f"{tmp_path}/{rows}", **names).split()
+        done = CliRunner().invoke(main, given, catch_exceptions=False)
+        assert done.exit_code == 0, done.stderr
+        told.append(done.stdout)
+    assert told[0] == told[1]
+
+
 def test_a_batch_is_as_large_as_stated() -> None:
     assert large.ROWS == 200  # as these tests set it: the smallest that shows seams
     assert titanic().num_rows > large.ROWS

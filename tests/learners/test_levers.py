@@ -158,6 +158,13 @@ def test_odd_questions_are_refused(given, named, name, worst):
         weigh.levers(MODELS[name], row, **({"may_change": ["income"]} | given))
 
 
+@pytest.mark.parametrize("cut_off", [np.nan, np.inf])
+def test_a_cut_off_of_a_card_that_is_no_number_is_refused(cut_off):
+    card, row = weigh.Scorecard(MODELS["counted"]), X.iloc[0].to_dict()
+    with pytest.raises(ValueError, match="cut_off"):
+        weigh.levers(card, row, ["income"], cut_off=cut_off)
+
+
 @pytest.mark.parametrize("name", [*MODELS])
 def test_values_that_training_had_may_be_listed(name):
     row = X.iloc[int(MODELS[name].predict_proba(X)[:, 1].argmin())].to_dict()

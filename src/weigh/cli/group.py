@@ -102,6 +102,7 @@ OPTIONS = {
     "cv": "--folds",
     "holdout": "--holdout",
     "time": "--holdout-time",
+    "train": "--train",
     "times": "--times",
     "special_values": "--special-values",
     "bins": "--groups or --read-bins",

@@ -9,9 +9,9 @@ import click
 
 from weigh.cli import options
 from weigh.cli.data import (
+    check_output,
     find_class,
     is_card,
-    keep_apart,
     label_text,
     read_any,
     read_labels,
@@ -104,7 +104,7 @@ def letter(
     """
     from weigh.writing import write_text
 
-    keep_apart(output, card, data, *filter(None, (texts, labels)))
+    check_output(output, card, data, *filter(None, (texts, labels)))
     fitted = read_any(card)
     if not is_card(fitted):
         raise ValueError(

@@ -21,9 +21,9 @@ from weigh.cli.columns import (
     take_classing,
 )
 from weigh.cli.data import (
+    check_output,
     find_class,
     is_card,
-    keep_apart,
     label_text,
     list_classes,
     pick_class,
@@ -101,7 +101,7 @@ def screen(
     from weigh.frames import write_file
 
     if output is not None:
-        keep_apart(output, data)
+        check_output(output, data)
     table = read_table(data, categorical, drop)
     about = {"pos_label": pos_label, "adverse": adverse}
     for name, text in about.items():
@@ -205,7 +205,7 @@ def scorecard(
     import weigh
     from weigh.layout import count_of
 
-    keep_apart(output, source)
+    check_output(output, source)
     asked = {name: more.pop(name) for name in ("groups", "read_bins", "special")}
     closed = more.pop("closed")
     more |= read_texts(texts)

@@ -11,8 +11,9 @@ import click
 
 from weigh.cli import options
 from weigh.cli.data import (
+    check_output,
+    count_rows,
     find_class,
-    keep_apart,
     outcome_of,
     read_any,
     read_evaluated,
@@ -61,7 +62,7 @@ def calculator(model: str, output: str, **asked: Any) -> None:
     import weigh
     from weigh.pages.model import read_subject
 
-    keep_apart(output, model)
+    check_output(output, model)
     fitted = read_any(model)
     read_subject(fitted)
     asked |= {name: find_class(fitted, asked[name]) for name in ("pos_label", "adverse")}
@@ -116,7 +117,7 @@ def report(
     from weigh.layout import count_of
     from weigh.pages.model import read_subject
 
-    keep_apart(output, model, data)
+    check_output(output, model, data)
     fitted = read_any(model, times=True)
     y: Any = outcome_of(fitted, event, duration, entry)
     if y is None:
@@ -131,7 +132,7 @@ def report(
         y = with_entry(fitted, y, table, entry)
     asked |= read_exposure(fitted, exposure) | {"labels": read_labels(asked["labels"])}
     weigh.report(fitted, table, y, path=output, **asked)
-    say(f"report of {type(fitted).__name__} on {count_of(table.num_rows, 'row')}: {output}")
+    say(f"report of {type(fitted).__name__} on {count_of(count_rows(table), 'row')}: {output}")
     told = tell_training_rows(find_training_rows(fitted, table))
     if told:
         say(told)
@@ -201,7 +202,7 @@ def export(model: str, to: str, output: str, **options: Any) -> None:
     """
     import weigh
 
-    keep_apart(output, model)
+    check_output(output, model)
     check_ending(to, output)
     loaded = read_any(model, times=True)
     fitted = hazard_of(loaded, to)

@@ -66,8 +66,8 @@ def refuse_twice(names: tuple[str, ...]) -> None:
 
 def as_rows(row: Any) -> Any:
     """Turn one case (mapping, series, sequence of values or table of one row) into a table."""
-    if isinstance(row, Mapping):
-        return [row]
+    if isinstance(row, Mapping | Table):
+        return [row] if isinstance(row, Mapping) else row
     if hasattr(row, "to_dict") and hasattr(row, "iloc") and row.ndim == 1:  # a row of pandas
         return [row.to_dict() if all(isinstance(k, str) for k in row.index) else [*row]]
     if is_sparse(row) and getattr(row, "ndim", 2) == 1:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from scipy.special import expit, logit
 
 from weigh.arrays import Floats
 from weigh.bins import label, spell_level
+from weigh.errors import Parameter, ParameterError
 from weigh.evidence import Evidence, evidence_of, model_of
 from weigh.formula import Input
 from weigh.formula.formula import list_inputs
@@ -188,9 +190,9 @@ class Case:
         values = {one.name: one.first.value(table) for one in inputs}
         even = units.start if units.are_points else 0.5
         given = even if cut_off is None else cut_off
-        if not is_number(given) or not (units.are_points or 0 < given < 1):
+        if not is_number(given) or not (isfinite(given) if units.are_points else 0 < given < 1):
             wants = "a score" if units.are_points else "a probability between 0 and 1"
-            raise ValueError(f"cut_off must be {wants}, got {cut_off!r}")
+            raise ParameterError(Parameter("cut_off", cut_off), f" must be {wants}")
         need = (
             sign * (given - 0.5 - units.start) / units.scale if units.are_points else logit(given)
         )
