@@ -589,6 +589,38 @@ def test_months_are_drawn_as_panels_the_most_serious_first():
     plt.close(display.figure_)
 
 
+def test_names_of_tables_are_not_read_as_formulas_and_long_ones_are_cut():
+    found = weigh.drift(fit(), draw(np.random.default_rng(1), 100)[0])
+    display = weigh.DriftDisplay({r"$\foo$": found, "a" * 40: found}).plot()
+    display.figure_.canvas.draw()
+    told = [text.get_text() for text in display.axes_[0].get_xticklabels()]
+    assert told == [r"$\foo$", "a" * 15 + "…"]
+    plt.close(display.figure_)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 500, 501])
+def test_rows_that_are_all_alike_have_no_test_of_the_mean_total(n):
+    same = draw(np.random.default_rng(1), 1)[0].take([0] * n)
+    check = check_of(weigh.drift(fit(), same), "mean total")
+    assert (check.level, check.index) == ("none", 0.0)
+
+
+@pytest.mark.parametrize("labels", [None, "y"])
+def test_a_reader_that_can_be_read_once_is_compared_like_its_table(labels):
+    model, (X, y) = fit(), draw(np.random.default_rng(1), 500)
+    X = X.append_column("y", pa.array(y))
+    read_once = pa.RecordBatchReader.from_batches(X.schema, X.to_batches())
+    found = weigh.drift_series(model, {"a": read_once, "b": X}, labels)
+    assert found.drifts["a"].to_dict() == found.drifts["b"].to_dict()
+
+
+def test_a_reader_that_can_be_read_once_is_compared_with_its_numbers():
+    X = pa.table({"x": np.arange(200.0), "y": np.arange(200.0) % 7})
+    model = weigh.EducatedRegressor().fit(X, "y")
+    read_once = pa.RecordBatchReader.from_batches(X.schema, X.to_batches())
+    assert weigh.drift(model, read_once, "y").to_dict() == weigh.drift(model, X, "y").to_dict()
+
+
 def test_months_with_and_without_labels_stand_side_by_side():
     model = fit()
     X, y = draw(np.random.default_rng(1), 500)

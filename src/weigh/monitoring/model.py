@@ -100,6 +100,7 @@ def drift(
     kind = kind_of(model, evidence)
     if (X is None) == (metrics is None):
         raise ValueError("drift takes new rows (X) or metrics, the counts of a service: give one")
+    X = None if X is None else read(X)  # once: a reader of batches has no second pass
     rows = None if X is None else _read_rows(given, evidence, X, None if kind else y)
     seen, totals = _count(evidence, rows, metrics, given)
     features = [compare_table(evidence, *pair) for pair in zip(evidence, seen, strict=True)]

@@ -10,7 +10,7 @@ import numpy as np
 
 from weigh.errors import Parameter, ParameterError, begin_with
 from weigh.evidence import model_of
-from weigh.frames import did_you_mean, read
+from weigh.frames import Table, did_you_mean, read
 from weigh.layout import Grid, Shown, View, count_of, list_few, render
 from weigh.monitoring.checks import LEVELS, LIMITS, Check
 from weigh.monitoring.model import counted_evidence, drift, read_alpha
@@ -134,7 +134,8 @@ class DriftDisplay:
         ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
         ax.set_xlim(-0.5, len(self.drifts) - 0.5)
         step = -(-len(self.drifts) // 4)
-        ax.set_xticks(range(0, len(self.drifts), step), [*self.drifts][::step])
+        names = [shorten(name, 16) for name in self.drifts][::step]
+        ax.set_xticks(range(0, len(self.drifts), step), names, parse_math=False)
         ax.tick_params(labelsize="small")
         ax.set_title(shorten(panel.name, 34), fontsize="medium", loc="left", parse_math=False)
 
@@ -356,11 +357,14 @@ def drift_series(
     """
     if not isinstance(tables, Mapping) or not tables:
         raise ValueError("tables must be a dict of new rows by name, such as {'2025-01': table}")
-    named = {str(name): X for name, X in tables.items()}
-    if len(named) < len(tables):
+    if len({*map(str, tables)}) < len(tables):
         raise ValueError("two tables have the same name as text; give each table a name of its own")
     own = model_of(model)
     counted_evidence(own)  # so that an error of the model names no table
+    named = {}
+    for name, X in tables.items():
+        with begin_with(str(name)):
+            named[str(name)] = read(X)
     asked = {"reference": reference, "alpha": read_alpha(alpha), "exposure": exposure}
     lacking = () if y is None else _find_unlabelled(named, y)
     drifts = {}
@@ -370,15 +374,14 @@ def drift_series(
     return DriftSeries(drifts, lacking)
 
 
-def _find_unlabelled(tables: Mapping[str, Any], y: Any) -> tuple[str, ...]:
+def _find_unlabelled(tables: Mapping[str, Table], y: Any) -> tuple[str, ...]:
     """The names of the tables without the label columns; an error if none has them."""
     asked = (y,) if isinstance(y, str) else y
     if not isinstance(asked, list | tuple) or not all(isinstance(name, str) for name in asked):
         raise ParameterError(Parameter("y"), " must be the name of a column of the tables")
-    known = {name: read(X).names for name, X in tables.items()}
-    lacking = tuple(name for name, names in known.items() if not {*asked} <= {*names})
+    lacking = tuple(name for name, table in tables.items() if not {*asked} <= {*table.names})
     if len(lacking) == len(tables):
-        every = {name for names in known.values() for name in names}
+        every = {name for table in tables.values() for name in table.names}
         odd = next((name for name in asked if name not in every), asked[0])
         near = did_you_mean(odd, every)
         raise ParameterError(Parameter("y", odd), f" is a column of none of the tables{near}")
