@@ -27,6 +27,7 @@ from tests.exported import (
 
 import weigh
 from weigh.exports import TARGETS, Formula, checks
+from weigh.exports.sql.dialects import make_names
 
 LIGHT = settings(max_examples=60, deadline=None, database=None)
 
@@ -262,6 +263,28 @@ def test_a_target_that_is_not_known_is_refused():
 def test_options_of_sql_are_refused_elsewhere(option):
     with pytest.raises(ValueError, match=f"{next(iter(option))} is an option of to='sql'"):
         weigh.export(fitted("evidence"), "python", **option)
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_no_export_compares_the_tables_of_a_model_with_each_other(to, monkeypatch):
+    """Looking up each of n tables among all takes n^2 comparisons."""
+
+    def compare(one, other):
+        raise AssertionError(f"{to} compares tables")
+
+    monkeypatch.setattr("weigh.formula.Term.__eq__", compare)
+    assert weigh.export(fitted("educated"), to)
+
+
+def test_names_in_sql_that_are_cut_to_the_same_text_are_numbered():
+    same = ["x" * 80] * 3 + ["X" * 90, f"{'x' * 54}_3"]
+    names = make_names(same, "postgres")
+    assert names == [
+        "x" * 60,
+        *(f"{'x' * 54}_{n}" for n in (2, 3)),
+        f"{'X' * 54}_4",
+        f"{'x' * 54}_5",
+    ]
 
 
 def test_a_model_that_is_not_fitted_is_refused():

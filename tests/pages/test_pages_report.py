@@ -598,6 +598,13 @@ def test_a_report_of_a_number_has_the_measures_of_evaluate(claims):
     assert len([row for row in seen.rows if len(row) == 4 and " to " in row[3]]) >= len(found.bands)
 
 
+def test_a_report_of_one_row_of_a_number_shows_dashes_where_a_measure_is_not_defined(claims):
+    model, rows, own = claims
+    seen = Reader(weigh.report(model, rows[:1], "claims", **own))
+    assert seen.row("R2")[1] == "-"
+    assert "nan" not in {cell.strip() for row in seen.rows for cell in row}
+
+
 def test_a_report_of_a_number_on_training_rows_says_so():
     x = np.random.default_rng(0).normal(size=200)
     rows = pa.table({"x": x, "y": 2 * x + np.sin(50 * x)})

@@ -32,7 +32,7 @@ def to_data(formula: Formula, labels: Labels = lambda feature: feature.labels) -
     `labels` names the levels of a feature as the page shows them.
     """
     sources = [source for term in formula.terms for source in term.feature.sources]
-    parts = [*dict.fromkeys(map(_always, sources))]
+    parts = {part: k for k, part in enumerate(dict.fromkeys(map(_always, sources)))}
     pool, curve, rule = _pool(formula), formula.curve, formula.attenuation
     return {
         "classes": [*map(printable, formula.class_names)],
@@ -158,12 +158,12 @@ def _part(part: Feature, inputs: Sequence[Input], labels: Labels) -> dict[str, A
 
 
 def _table(
-    term: Term, parts: list[Feature], pool: Floats | None, tokens: bool, labels: Labels
+    term: Term, parts: Mapping[Feature, int], pool: Floats | None, tokens: bool, labels: Labels
 ) -> dict[str, Any]:
     found: dict[str, Any] = {
         "name": printable(term.name),
         "note": printable(term.note),
-        "parts": [] if tokens else [parts.index(_always(part)) for part in term.columns],
+        "parts": [] if tokens else [parts[_always(part)] for part in term.columns],
         "unseen": [*term.unseen],
         "weights": _write(term.weights, pool),
         "variances": None if term.variances is None else _write(term.variances, pool),

@@ -13,7 +13,7 @@ import numpy as np
 from weigh.arrays import Floats
 from weigh.evaluation.findings import beside_measures
 from weigh.evaluation.numbers import NumberEvaluation
-from weigh.evaluation.show import bounded
+from weigh.evaluation.show import bounded, number
 from weigh.evaluation.survival import SurvivalEvaluation
 from weigh.evidence.units import digits_of, factor, spell, words_of
 from weigh.frames import number_sample, read, row_weights
@@ -71,7 +71,7 @@ def number_measures(found: NumberEvaluation) -> list[tuple[str, str]]:
         ("RMSE", _range(found, found.rmse)),
         ("RMSE of the mean alone", _number(found, found.spread)),
         ("Mean absolute error", _range(found, found.mae)),
-        ("R2", f"{found.r2:.3f}"),
+        ("R2", number(found.r2, 3)),
         *(_deviance(found) if found.has_deviance() else ()),
         ("Mean observed", _number(found, found.mean_observed)),
         ("Mean estimate", _number(found, found.mean_estimate)),

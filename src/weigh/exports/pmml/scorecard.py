@@ -24,7 +24,8 @@ from weigh.formula import Formula, Term
 def write_scorecard(formula: Formula) -> Element:
     """A Scorecard with the prior as initial score and a partial score for every level."""
     costs = formula.costs
-    characteristics = node("Characteristics", *(_characteristic(formula, t) for t in formula.terms))
+    every = (_characteristic(formula, *own) for own in enumerate(formula.terms))
+    characteristics = node("Characteristics", *every)
     return model(
         "Scorecard",
         formula,
@@ -39,13 +40,13 @@ def write_scorecard(formula: Formula) -> Element:
     )
 
 
-def _characteristic(formula: Formula, term: Term) -> Element:
+def _characteristic(formula: Formula, place: int, term: Term) -> Element:
     """The characteristic of one table, with its reason code.
 
     Reasons are the features that favour the second class most; for a scorecard, those that lose
     most points.
     """
-    place, costs = formula.terms.index(term), formula.costs
+    costs = formula.costs
     texts = () if costs is None else costs.texts[place]
     usual = max(texts, key=texts.count, default=term.name)
     made = node(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from math import isinf
 from typing import Any
 
@@ -100,8 +102,9 @@ class Dialect:
     def _fill(self, kind: str, own: Any, words: Any = None) -> Any:
         """The template of a kind with `own` as the column and `words` as the error message."""
         template = READ[kind].get(self.name) or READ[kind][""]
-        tree = sqlglot.parse_one(template, dialect=self.name)
-        return own if template == "c" else tree.transform(lambda node: _swap(node, own, words))
+        if template == "c":
+            return own
+        return _parse(template, self.name).transform(lambda node: _swap(node, own, words))
 
     def is_equal(self, x: Any, value: Value) -> Any:
         """A comparison of a column, as given by `read`, with a value."""
@@ -157,6 +160,12 @@ class Dialect:
         """The query as text, with ${ escaped for Spark, which substitutes variables in literals."""
         text = str(query.sql(dialect=self.name, pretty=True, comments=False, copy=False))
         return text.replace("${", r"\u0024{") if self.name == "spark" else text
+
+
+@cache
+def _parse(template: str, dialect: str) -> Any:
+    """The tree of a template; `transform` copies it."""
+    return sqlglot.parse_one(template, dialect=dialect)
 
 
 def _swap(node: Any, own: Any, words: Any) -> Any:
@@ -241,15 +250,17 @@ def _flaw(name: str, dialect: str) -> str:
 
 def make_names(names: Iterable[str], dialect: str) -> list[str]:
     """Names that the database allows: short, and distinct even if case is ignored."""
-    found: list[str] = []
+    found: dict[str, str] = {}  # by the name in small letters
+    times: Counter[str] = Counter()
     for name in names:
         able = _spell(name, dialect)
-        short, n = _cut(able), 1
-        while short.casefold() in {other.casefold() for other in found}:
-            n += 1
-            short = f"{_cut(able, LONGEST_NAME - 6)}_{n}"
-        found.append(short)
-    return found
+        short = _cut(able)
+        same = short.casefold()
+        while short.casefold() in found:
+            times[same] += 1
+            short = f"{_cut(able, LONGEST_NAME - 6)}_{1 + times[same]}"
+        found[short.casefold()] = short
+    return [*found.values()]
 
 
 def _spell(name: str, dialect: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import repeat
 from math import exp
 from typing import Any
 
@@ -222,8 +223,9 @@ class CaseSheet:
             put_formula(self.sheet, self.row, WEIGHTS + k, start, self.words.look)
         self._sides()
         self.row += 1
-        for term, block in zip(self.formula.terms, self.blocks, strict=True):
-            self._term(term, block)
+        shares = self.formula.not_known or repeat(0.0)
+        for term, block, share in zip(self.formula.terms, self.blocks, shares, strict=False):
+            self._term(term, block, share)
             self._sides()
             self.row += 1
         for own in self.formula.offsets:
@@ -253,7 +255,7 @@ class CaseSheet:
                 formula = f'IF({weight}{sign}0,100*{weight},"")'
                 put_formula(self.sheet, self.row, column, formula, "+0;-0;0")
 
-    def _term(self, term: Term, block: CellRange) -> None:
+    def _term(self, term: Term, block: CellRange, share: float) -> None:
         """Write a feature's level and weights; the index of the level is at the far right."""
         put(self.sheet, self.row, NAMES, term.name)
         far = self._far
@@ -274,7 +276,6 @@ class CaseSheet:
             weight = f"INDEX({block.beside(1 + k).range},{at})"
             put_formula(self.sheet, self.row, WEIGHTS + k, weight, self.words.look)
         if self.formula.not_known:
-            share = self.formula.not_known[self.formula.terms.index(term)]
             put_formula(self.sheet, self.row, far + 3, f"IF({at}={block.size},{share!r},0)")
         elif self.formula.attenuation is not None:
             put_formula(self.sheet, self.row, far + 3, self._answered(term))
