@@ -14,6 +14,7 @@ from weigh.errors import Parameter, ParameterError
 PEOPLE = weigh.datasets.titanic()
 MODEL = weigh.EvidenceNB().fit(PEOPLE, "Survived")
 ROW = {"Class": "3rd", "Sex": "Female", "Age": "Child"}
+COUNTS = [{"a": 1.0, "n": 0}, {"a": 2.0, "n": 1}, {"a": 3.0, "n": 2}]
 WRONG = {
     "pos_label": lambda: MODEL.balance_sheet(ROW, pos_label="Maybe"),
     "against": lambda: MODEL.balance_sheet(ROW, against="Maybe"),
@@ -46,8 +47,9 @@ WRONG = {
     "contributions": lambda: weigh.export(MODEL, "python", contributions=True),
     "reasons": lambda: weigh.export(MODEL, "python", reasons=2),
     "times": lambda: weigh.score_table(MODEL, PEOPLE, times=[30]),
-    "exposure": lambda: weigh.EducatedRegressor(family="poisson").fit(
-        [{"a": 1.0, "n": 0}, {"a": 2.0, "n": 1}, {"a": 3.0, "n": 2}], "n", exposure="Nope"
+    "exposure": lambda: weigh.EducatedRegressor(family="poisson").fit(COUNTS, "n", exposure="Nope"),
+    "train": lambda: weigh.evaluate(
+        weigh.EducatedRegressor().fit(COUNTS, "n"), COUNTS, "n", train=COUNTS
     ),
 }
 
