@@ -146,19 +146,20 @@ def _open(sink: Any, schema: Any, kind: str) -> Any:
 
 
 def _write_parts(tables: Iterable[Any], folder: Path) -> int:
-    n_rows = 0
+    """Write tables to numbered files of at most `PART` rows; larger tables are divided."""
+    n_rows, n_files, room = 0, 0, 0
+    writer: Any = None
     with ExitStack() as stack:
-        writer: Any = None
-        for table in tables:
-            if n_rows // PART > (n_rows - table.num_rows) // PART:
-                stack.close()
-                writer = None
-            if writer is None:
-                path = folder / f"part-{len([*folder.iterdir()]):05}.parquet"
-                file = stack.enter_context(open_whole(path))
-                writer = stack.enter_context(parquet.ParquetWriter(file, table.schema))
-            writer.write_table(table)
-            n_rows += table.num_rows
+        for whole in tables:
+            for start in range(0, max(whole.num_rows, 1), PART):
+                table = whole.slice(start, PART)
+                if writer is None or table.num_rows > room:
+                    stack.close()
+                    file = stack.enter_context(open_whole(folder / f"part-{n_files:05}.parquet"))
+                    writer = stack.enter_context(parquet.ParquetWriter(file, table.schema))
+                    n_files, room = n_files + 1, PART
+                writer.write_table(table)
+                n_rows, room = n_rows + table.num_rows, room - table.num_rows
     return n_rows
 
 

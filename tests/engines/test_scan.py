@@ -23,7 +23,7 @@ from pyarrow import csv, parquet
 from sklearn.base import clone
 
 import weigh
-from weigh import tally
+from weigh import scoring, tally
 from weigh.cli import main
 from weigh.datasets import titanic
 from weigh.engine import surveys
@@ -623,6 +623,24 @@ def test_scores_are_written_as_they_come(ending: str, tmp_path: Path) -> None:
     assert_allclose(found, model.predict_proba(PEOPLE)[:, 1], rtol=1e-12)
     assert "town" in read.names
     assert not [name for name in os.listdir(tmp_path) if name.startswith(".")]
+
+
+@pytest.mark.parametrize("most", [70, 230])
+def test_no_file_of_a_folder_of_scores_has_more_rows_than_stated(
+    most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scoring, "PART", most)
+    model = weigh.EvidenceNB().fit(PEOPLE, "y")
+    for n, sizes in enumerate([[200, 5, 5, 5, 5, 1280], [1500]]):
+        folder = tmp_path / str(n)
+        folder.mkdir()
+        for i, start in enumerate(np.cumsum([0, *sizes[:-1]])):
+            parquet.write_table(PEOPLE.slice(start, sizes[i]), folder / f"{i}.parquet")
+        assert weigh.score_table(model, weigh.scan(folder), tmp_path / f"to{n}") == PEOPLE.num_rows
+        found = [parquet.read_table(path) for path in sorted((tmp_path / f"to{n}").iterdir())]
+        assert max(part.num_rows for part in found) <= most
+        total = np.concatenate([part["log_odds"].to_numpy() for part in found])
+        assert_allclose(total, model.decision_function(PEOPLE), rtol=1e-12)
 
 
 def test_scores_that_fail_half_way_leave_nothing(tmp_path: Path) -> None:
