@@ -154,6 +154,7 @@ def test_a_fold_in_a_pass_over_all_rows_is_a_pass_over_its_rows_alone(monkeypatc
     problem, dealt = draw_problem(kind)
     if room is not None:
         monkeypatch.setattr("weigh.adjusted.solve.BLOCK", room)
+        monkeypatch.setattr("weigh.adjusted.design.LEAST_ROWS", 1)
     random, folded = np.random.default_rng(0), problem.deal(dealt)
     points = random.normal(size=(4, problem.size))
     answers = folded.answer([SplitPoint(a, k % 2 == 0, k) for k, a in enumerate(points)])

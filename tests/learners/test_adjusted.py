@@ -21,6 +21,7 @@ from tests.pairs import every_pair
 
 import weigh
 from weigh import AdjustedNB, EvidenceNB, datasets, engine
+from weigh.adjusted import design
 from weigh.adjusted.design import ALL
 from weigh.adjusted.fit import SEPARABLE
 from weigh.adjusted.solve import OneAgainstRest, Path, Polytomous, begin_search, run
@@ -542,12 +543,21 @@ def test_moments_of_blocks_of_rows_add_up(monkeypatch):
     at = random.normal(size=3)
     whole = problem.moments(at, True)
     monkeypatch.setattr("weigh.adjusted.solve.BLOCK", 7)
+    monkeypatch.setattr("weigh.adjusted.design.LEAST_ROWS", 1)
     parts = problem.moments(at, True)
     assert parts.loss == pytest.approx(whole.loss, rel=1e-13)
     np.testing.assert_allclose(parts.gradient, whole.gradient, rtol=1e-10)
     np.testing.assert_allclose(parts.hessian, whole.hessian, rtol=1e-10)
     taken = [take(problem, rows).moments(at, True) for rows in (slice(0, 20), slice(20, 50))]
     np.testing.assert_allclose(sum(taken[1:], taken[0]).hessian, whole.hessian, rtol=1e-10)
+
+
+def test_a_block_of_many_columns_still_has_many_rows_unless_it_becomes_too_large():
+    size = design.MAX_GROWTH * 4096
+    assert design.count_rows(size, 4) == size // 4
+    assert design.count_rows(size, 64) == design.LEAST_ROWS
+    assert design.count_rows(size, size // 4) == 4 * design.MAX_GROWTH
+    assert design.count_rows(size, 2 * size) == 1
 
 
 @pytest.mark.parametrize("multiclass", ["softmax", "shared"])

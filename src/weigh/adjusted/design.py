@@ -22,6 +22,10 @@ from weigh.engine import BLOCK, HELD_OUT, TRAIN, Block, Coded, CodedRows, Dealt,
 MAX_CACHED_BLOCKS = 4
 """A design matrix of up to this many blocks stays in memory between passes."""
 
+LEAST_ROWS, MAX_GROWTH = 2048, 16
+"""A block of many columns has this many rows, unless that makes it so many times as large: the call
+that expands a column takes as long as some hundred of its rows."""
+
 ALL = -1
 """Split number that means all rows, without a split."""
 
@@ -156,7 +160,7 @@ class Expansion:
             yield self.whole, block
             return
         n_columns = self.design.n_columns
-        step = max(self.block_size // max(n_columns * n_classes, 1), 1)
+        step = count_rows(self.block_size, n_columns * n_classes)
         Q = np.empty((n_classes, n_columns, min(step, len(block))))
         for start in range(0, len(block), step):
             part = block.part(slice(start, start + step))
@@ -175,6 +179,12 @@ class Expansion:
                 kernels.look_up(part.codes[feature], weights, out[k, j])
         if self.design.constant is not None:
             out[:, -1] = self.design.constant[:, None]
+
+
+def count_rows(block_size: int, n_entries: int) -> int:
+    """Rows that are expanded at a time, each to so many matrix entries."""
+    fit = block_size // max(n_entries, 1)
+    return max(fit, min(LEAST_ROWS, MAX_GROWTH * fit), 1)
 
 
 @dataclass(frozen=True)
