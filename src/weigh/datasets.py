@@ -91,7 +91,8 @@ def load(name: str) -> pa.Table:
     folder = os.environ.get("WEIGH_DATA")
     if not folder:
         raise FileNotFoundError(
-            "the papers' data do not come with the package: set WEIGH_DATA to their folder"
+            "the papers' data do not come with the package: set WEIGH_DATA to their folder; the "
+            "page 'Data sets' of the documentation lists their sources"
         )
     for ending in (".csv", ".csv.gz"):
         path = Path(folder, name + ending)
