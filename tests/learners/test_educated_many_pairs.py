@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose
 import weigh
 from weigh.bins import Cross
 from weigh.editing.refit import Start
-from weigh.educated import regressor, selection
+from weigh.educated import acceptance, regressor, selection
 from weigh.educated.halves import halve
 from weigh.educated.loo import LeaveOneOut
 from weigh.educated.scales import log_marginal
@@ -174,20 +174,20 @@ def test_many_pairs_replace_few_only_if_rows_of_the_other_half_gain_beyond_chanc
     pairs = {i + j: X[i] * X[j] for i, j in combinations("abcde", 2)}
     strong = pairs.pop("bc")
     y = random.poisson(np.exp(-1 + 0.3 * X["a"] + 0.25 * strong + weak * sum(pairs.values())))
-    kept, accept = [], selection.PairTest.accept_together
+    kept, accept = [], acceptance.PairTest.accept_together
     with pytest.MonkeyPatch.context() as patch:
         spy = lambda *given: kept.append((*given, accept(*given))) or kept[-1][-1]  # noqa: E731
-        patch.setattr(selection.PairTest, "accept_together", spy)
+        patch.setattr(acceptance.PairTest, "accept_together", spy)
         weigh.EducatedRegressor(family="poisson").fit(X, y)
     ((test, ranked, halves, few, found),) = kept
     assert few is not None
-    many = selection.fit_pairs(replace(test.task, tied=True), ranked, test.state)
+    many = acceptance.fit_pairs(replace(test.task, tied=True), ranked, test.state)
     block = test.state.problem.block
     chosen_by = 1 - halve(block, test.salts)  # each row is judged by the other half's pairs
 
     def losses(fit, n_pairs):
         task = replace(test.task, tied=fit.task.tied)
-        states = [selection.fit_like(fit, task, own[:n_pairs]) for own in halves]
+        states = [acceptance.fit_like(fit, task, own[:n_pairs]) for own in halves]
         each = np.array([LeaveOneOut.of(state).losses(block) for state in states])
         return each[chosen_by, np.arange(len(block))]
 
@@ -202,15 +202,15 @@ def test_few_pairs_are_kept_only_if_those_of_one_half_of_the_rows_gain_in_the_ot
     X = random.integers(0, 5, (600, 9)).astype(float)
     mean = np.exp(0.5 * X[:, 0])  # no interaction, and a variance of mean + 3.3 mean^2
     y = random.poisson(mean * random.gamma(0.3, 1 / 0.3, 600))
-    told, holds = [], selection.PairTest.holds
+    told, holds = [], acceptance.PairTest.holds
     with pytest.MonkeyPatch.context() as patch:
         spy = lambda *given: told.append((*given, holds(*given))) or told[-1][-1]  # noqa: E731
-        patch.setattr(selection.PairTest, "holds", spy)
+        patch.setattr(acceptance.PairTest, "holds", spy)
         model = weigh.EducatedRegressor(family="poisson").fit(X, y)
     ((test, few, halves, held),) = told
     n_pairs, block = len(few.task.pairs), test.state.problem.block
     other = 1 - halve(block, test.salts)
-    states = [selection.fit_like(few, test.task, own[:n_pairs]) for own in halves]
+    states = [acceptance.fit_like(few, test.task, own[:n_pairs]) for own in halves]
     each = np.array([LeaveOneOut.of(state).losses(block) for state in (test.state, *states)])
     gain = each[0].sum() - each[1 + other, np.arange(len(y))].sum()
     assert n_pairs > 0

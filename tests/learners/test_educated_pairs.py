@@ -17,6 +17,7 @@ import weigh
 from weigh import EducatedNB, EducatedRegressor
 from weigh.bins import Feature
 from weigh.educated import pairs as pairs_module
+from weigh.educated.acceptance import PairTest
 from weigh.educated.candidates import Selected, cut_columns, find_worths
 from weigh.educated.design import Design, Source, Target
 from weigh.educated.halves import fit_halves, halve
@@ -34,7 +35,7 @@ from weigh.educated.pairs import (
 from weigh.educated.passes import RowsAtWeights
 from weigh.educated.scales import find_scales
 from weigh.educated.segments import coarsen, is_coarse
-from weigh.educated.selection import PairSearch, PairTest, _agree, select_pairs
+from weigh.educated.selection import PairSearch, _agree, select_pairs
 from weigh.educated.solve import PRECISE, find_weights, state_at
 from weigh.educated.task import PairRequest, Task, narrow, problem_of
 from weigh.engine import Block, CodedRows, code_rows

@@ -17,6 +17,7 @@ segments     columns cut into few levels, for pairs
 halves       pseudo-random halves of the rows, and approximate fits of each
 candidates   fits with the first pairs of a ranking, and the loss without each pair
 refinement   pairs cut into more cells where the rows ask for it
+acceptance   the tests that a fit with pairs must pass
 selection    the choice of pairs to keep
 monotone     tables that only rise or only fall
 fit          these steps, one after the other
