@@ -78,12 +78,17 @@ def label(level: Level) -> str:
 def spell_level(level: Level) -> str:
     """Text of a level as people read it: in quotes where nothing else shows its blanks.
 
+    Text that has quotes of its own is in quotes, too. So no two texts are spelt alike.
+
     >>> spell_level("ma"), spell_level("ma "), spell_level(""), spell_level(3)
     ('ma', '"ma "', '""', '3')
+    >>> spell_level('"ma "')
+    '""ma ""'
     """
-    if isinstance(level, str):
-        return quote_blanks(level) or '""'
-    return label(level)
+    if not isinstance(level, str):
+        return label(level)
+    quoted = level.startswith('"') and level.endswith('"')
+    return f'"{level}"' if quoted else quote_blanks(level) or '""'
 
 
 def spell_few(values: Sequence[Value]) -> str:

@@ -136,7 +136,8 @@ class NamedLevels:
     def labels(self) -> tuple[str, ...]:
         """The levels as text.
 
-        A category is in quotes if it reads like another level, or has blanks at an end.
+        A category is in quotes if it reads like another level, or has blanks at an end or quotes of
+        its own. All labels differ.
         """
         return self.named(EXACT)
 

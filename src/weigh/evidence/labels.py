@@ -7,7 +7,7 @@ same numbers.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -90,7 +90,7 @@ def _parts(evidence: Evidence) -> list[Feature]:
 def _refuse_unknown(parts: Sequence[Feature], levels: Mapping[str, str]) -> None:
     known = {key for part in parts for key in _keys(part)}
     for level in levels:
-        if _key(level) not in known:
+        if _key(level, known) not in known:
             first = parts[0]
             meant = did_you_mean(level, first.labels)
             raise ParameterError(
@@ -157,7 +157,8 @@ def _check_levels(texts: Mapping[str, Mapping[Any, Any]], evidence: Evidence) ->
     for part in _parts(evidence):
         parts.setdefault(part.name, []).extend(_keys(part))
     for name, own in texts.items():
-        _check_names([_key(level) for level in own], parts.get(name, []), f"levels of {name!r}")
+        known = parts.get(name, [])
+        _check_names([_key(level, known) for level in own], known, f"levels of {name!r}")
 
 
 def _keys(part: Feature) -> tuple[str, ...]:
@@ -165,8 +166,10 @@ def _keys(part: Feature) -> tuple[str, ...]:
     return (*dict.fromkeys((*part.labels, *part.cut_labels, *part.range_labels)),)
 
 
-def _key(level: Any) -> str:
-    return spell_level(canonical(level))
+def _key(level: Any, known: Container[str]) -> str:
+    """The text of a level that is given by this text or as it is."""
+    text = label(canonical(level))
+    return text if text in known else spell_level(canonical(level))
 
 
 def _title(
@@ -182,7 +185,8 @@ def _title(
 def _title_part(
     feature: Feature, columns: Mapping[str, Any], texts: Mapping[str, Mapping[Any, Any]]
 ) -> Feature:
-    own = {_key(level): str(text) for level, text in texts.get(feature.name, {}).items()}
+    given, known = texts.get(feature.name, {}), _keys(feature)
+    own = {_key(level, known): str(text) for level, text in given.items()}
     title = str(columns.get(feature.name, feature.title))
     return replace(feature, title=title, texts=(*(dict(feature.texts) | own).items(),))
 
