@@ -3,6 +3,7 @@
 # make test-fast the same without tests that need system programs
 # make coverage  the fast tests, and the share of the lines that they run, by module
 # make test-oldest the tests with the oldest dependencies that are declared (TESTS=tests/engines/test_frames.py for some)
+# make test-mlflow the example of MLflow, which takes an environment of its own
 # make test-kernels the numerical tests with each kernel of linear algebra that the processor can run
 # make fuzz      20,000 model files, 5,000 CSV files and 10,000 requests that were changed at random
 # make docs      build the documentation site into build/docs (warnings are errors)
@@ -31,7 +32,7 @@ PYTHONS ?= $(foreach v,3.11 3.12 3.13 3.14,$(shell for python in python$(v) ~/.p
 KERNELS := $(shell grep -qw avx512f /proc/cpuinfo && echo SkylakeX) $(shell grep -qw avx2 /proc/cpuinfo && echo Haswell) \
   $(shell grep -qw avx /proc/cpuinfo && echo Sandybridge) Nehalem Prescott
 
-.PHONY: demo test test-fast coverage test-oldest test-kernels fuzz lint tests warm docs wheel bench bench-rivals bench-scale pictures quality clean
+.PHONY: demo test test-fast coverage test-oldest test-mlflow test-kernels fuzz lint tests warm docs wheel bench bench-rivals bench-scale pictures quality clean
 
 ROWS ?= 5e7
 
@@ -62,6 +63,9 @@ fuzz: .venv/test
 
 test-oldest: .venv-oldest/ready
 	.venv-oldest/bin/python -m pytest -n auto -q -rs -m "not system" $(TESTS)
+
+test-mlflow: .venv-mlflow/ready
+	.venv-mlflow/bin/python -m pytest -q -rs tests/system/test_mlflow.py
 
 lint: .venv/test
 	$(BIN)/ruff check .
@@ -137,6 +141,12 @@ quality: .venv-bench/ready
 	$(OLD_PYTHON) -m venv .venv-oldest
 	$(OLD_PYTHON) tests/oldest.py > .venv-oldest/constraints.txt
 	.venv-oldest/bin/python -m pip install --quiet --constraint .venv-oldest/constraints.txt --editable '.[all,spark,tools]'
+	@touch $@
+
+# MLflow allows no pyarrow of this year, so it would lower that of the other tests.
+.venv-mlflow/ready: pyproject.toml
+	$(PYTHON) -m venv .venv-mlflow
+	.venv-mlflow/bin/python -m pip install --quiet --editable '.[pandas,polars]' 'mlflow>=3.4' skops pytest pytest-xdist hypothesis
 	@touch $@
 
 # What tests and site need, in one go.

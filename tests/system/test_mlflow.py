@@ -1,6 +1,6 @@
 """The MLflow example of the docs runs, and gives the model's own probabilities.
 
-MLflow is a large installation: this runs where it is installed, and is required nowhere.
+MLflow lowers pyarrow: `make test-mlflow` runs this in an environment of its own.
 """
 
 import re
