@@ -14,7 +14,7 @@ from pyarrow import feather, parquet
 
 import weigh
 from weigh.cli import main
-from weigh.frames import read_file
+from weigh.frames import folders, read_file
 
 ROWS = [{"a": 1.5, "y": "no"}, {"a": 2.5, "y": "yes"}]
 GOOD = "a,y\n1.5,no\n2.5,yes\n"
@@ -250,6 +250,15 @@ def test_a_scan_reads_a_column_as_text_by_its_name_without_spaces(tmp_path):
     opened = weigh.scan(write(tmp_path, "t.csv", " code , y \n007, 1\n"), text=["code"])
     assert opened.codes("code").values == ("007",)
     assert opened.names == ("code", "y")
+
+
+def test_a_column_is_read_as_text_behind_many_others(tmp_path):
+    n = 6_000
+    header = ",".join([*(f"some_long_name_{i}" for i in range(n)), "code"])
+    path = write(tmp_path, "t.csv", f"{header}\n{'1,' * n}007\n")
+    assert len(header) > folders.LINES
+    assert read_file(path, text=["code"])["code"].to_pylist() == ["007"]
+    assert weigh.scan(path, text=["code"]).codes("code").values == ("007",)
 
 
 def test_a_scan_finds_the_encoding_where_the_first_block_ends_inside_a_character(tmp_path):

@@ -38,6 +38,9 @@ ENDINGS = {
 SAMPLE = 1 << 24
 """Bytes at the start of a CSV file from which the types of its columns are inferred."""
 
+LINES = 1 << 16
+"""Bytes at the start of a CSV file that are read first; more, if the header is longer."""
+
 
 PLAIN = TextDialect()
 
@@ -207,17 +210,28 @@ def _open_text(found: list[FoundFile], text: Sequence[str], dialect: TextDialect
     files = []
     for one in found:
         try:
-            with pa.input_stream(one.path) as stream:
-                head = stream.read(1 << 16)
-            encoding = dialect.encoding or find_encoding(head)
-            text_head = to_utf8(head, encoding, whole=False)
-            lines = text_head.rpartition(b"\n")[0] or text_head
+            head, encoding = _read_head(one.path, dialect.encoding)
+            lines = head.rpartition(b"\n")[0] or head
             mark = dialect.delimiter or find_mark(one.path) or find_delimiter(lines)
             own = replace(dialect, delimiter=mark, encoding=encoding)
             files.append(_open(one, _text_format(text_types(lines, mark, text), own), own))
         except (pa.ArrowException, OSError, ValueError) as error:
             raise _cannot_read(one.path, error) from None
     return files
+
+
+def _read_head(path: str, encoding: str | None) -> tuple[bytes, str | None]:
+    """The start of a file in UTF-8, with all of its header, and its encoding if that is known."""
+    with pa.input_stream(path) as stream:
+        data = stream.read(LINES)
+        while True:
+            known = encoding or find_encoding(data)
+            head = to_utf8(data, known, whole=False)
+            is_cut = len(head.strip().splitlines()) < 2 and len(data) < SAMPLE
+            more = stream.read(len(data)) if is_cut else b""
+            if not more:
+                return head, known
+            data += more
 
 
 def _reopen_text(file: _File, schema: Any) -> _File:
