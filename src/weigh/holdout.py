@@ -11,7 +11,16 @@ from pyarrow import compute
 from weigh.arrays import Integers
 from weigh.errors import Parameter, ParameterError
 from weigh.folds import Mask, rank_in_class
-from weigh.frames import Table, check_name, is_count, is_number, read, take_rows, to_arrow
+from weigh.frames import (
+    Table,
+    check_name,
+    is_count,
+    is_number,
+    keep_reader,
+    read,
+    take_rows,
+    to_arrow,
+)
 
 MOST_CLASSES = 20
 """A numeric target with more distinct values is not stratified."""
@@ -56,6 +65,7 @@ def split(
     >>> train.num_rows, rest.num_rows
     (1541, 660)
     """
+    X = keep_reader(X)
     held = mark_holdout(read(X), y, holdout=holdout, by=by, time=time, random_state=random_state)
     return take_rows(X, np.flatnonzero(~held)), take_rows(X, np.flatnonzero(held))
 

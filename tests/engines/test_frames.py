@@ -1164,6 +1164,27 @@ def test_scores_stand_beside_the_columns_of_what_arrow_can_read(kind):
     assert wanted.column_names[:2] == ["a", "y"]
 
 
+READING = {
+    "evaluate": lambda model, X: weigh.evaluate(model, X(), "y", train=(X(), "y"), by="a"),
+    "evaluate numbers": lambda _, X: weigh.evaluate(
+        weigh.EducatedRegressor().fit(X(), "b"), X(), "b"
+    ),
+    "report": lambda model, X: weigh.report(model, X(), "y", title="t"),
+    "challenge": lambda model, X: weigh.challenge(model, model, X(), "y"),
+    "compare": lambda _, X: weigh.compare(X(), "y", ["evidence"], cv=2).choice,
+    "split": lambda _, X: [part.n_rows for part in map(read, weigh.split(X(), "y"))],
+    "drift": lambda model, X: weigh.drift_series(model, {"1": X(), "2": X()}, reference=X()),
+}
+
+
+@pytest.mark.parametrize("task", READING)
+def test_a_reader_that_can_be_read_once_is_like_its_table(task):
+    table = pa.table({"a": ["x", "y", "z"] * 30, "b": np.arange(90.0) % 7, "y": [0, 1, 1] * 30})
+    model = EvidenceNB().fit(table, "y")
+    expected, found = (str(READING[task](model, X)) for X in (lambda: table, table.to_reader))
+    assert found == expected
+
+
 @pytest.mark.parametrize("path", ["train.csv", Path("train.csv")], ids=["text", "path"])
 @pytest.mark.parametrize("task", ["fit", "predict", "evaluate", "edit"])
 def test_a_path_in_place_of_a_table_names_the_function_that_reads_files(path, task):

@@ -20,6 +20,7 @@ from weigh.evaluation.numbers import (
 )
 from weigh.evaluation.show import bounded
 from weigh.evidence.units import digits_of, spell
+from weigh.frames import keep_reader
 from weigh.layout import View, count_of, share_of
 from weigh.metrics import COVERAGE
 from weigh.sheet import refuse_class_options
@@ -178,6 +179,7 @@ def challenge(
     ['both', 'new only', 'old only', 'neither']
     """
     given = {"cut_off": cut_off, "sample_weight": sample_weight, "pos_label": pos_label}
+    X = keep_reader(X)
     return challenge_each((old, new), (X, X), y, **given, exposure=exposure)
 
 

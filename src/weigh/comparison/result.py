@@ -23,7 +23,7 @@ from weigh.comparison.task import (
 from weigh.evaluation.measures import ManyMeasures, Measures
 from weigh.evaluation.show import number
 from weigh.evidence.units import digits_of, spell
-from weigh.frames import Value, build, collect
+from weigh.frames import Value, build, collect, keep_reader
 from weigh.layout import Grid, Shown, View, count_of, fold_rest, percent
 from weigh.metrics.numbers import COVERAGE, check_coverage, columns_of, flatten, plain
 from weigh.plot.axes import FOR, TOTAL, Drawing, fit_all, new_figure, shorten
@@ -363,7 +363,7 @@ def compare(
     ('C44Classifier', 'C44Classifier')
     """
     check_coverage(coverage)
-    X = collect(X)
+    X = collect(keep_reader(X))
     if learners is None and holds_amounts(X, y):
         learners = [*regressors()]
     candidates = read_learners(learners, random_state)

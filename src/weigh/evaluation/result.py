@@ -19,7 +19,7 @@ from weigh.evaluation.numbers import (
     refuse_times,
 )
 from weigh.evaluation.show import draw_evaluation, to_view
-from weigh.frames import Value
+from weigh.frames import Value, keep_reader
 from weigh.frames import build as build_frame
 from weigh.layout import Shown, View
 from weigh.metrics import COVERAGE, Scored, Stability
@@ -178,7 +178,8 @@ def read_train(train: Any) -> list[Given]:
         raise ValueError(
             f"train must be a pair: (X, y), or labels and probabilities; got {type(train).__name__}"
         )
-    return [Given(*train)]
+    first, *others = train
+    return [Given(keep_reader(first), *others)]
 
 
 def build(
@@ -295,6 +296,7 @@ def evaluate(
     >>> round(found.validation.loss.value, 3), [group.name for group in found.groups]
     (0.746, ['1st', '2nd', '3rd', 'Crew'])
     """
+    X = keep_reader(X)
     of_classes = {"train": train, "thresholds": thresholds, "pos_label": pos_label, "costs": costs}
     found: Evaluation | NumberEvaluation | SurvivalEvaluation
     if hasattr(model, "predict_survival"):

@@ -50,7 +50,16 @@ from weigh.frames.native import (
     take_rows,
     to_arrow,
 )
-from weigh.frames.reading import as_rows, blank, is_sparse, read, refuse_twice, vector, wrap
+from weigh.frames.reading import (
+    as_rows,
+    blank,
+    is_sparse,
+    keep_reader,
+    read,
+    refuse_twice,
+    vector,
+    wrap,
+)
 from weigh.frames.sources import is_of_files, read_csv, read_file, scan, with_hash, write_file
 from weigh.frames.tables import Table, refuse_empty, side_by_side
 from weigh.frames.targets import (

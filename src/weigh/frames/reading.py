@@ -50,6 +50,11 @@ def read(X: Any, allow_sparse: bool = False) -> Table:
     return table
 
 
+def keep_reader(X: Any) -> Any:
+    """A reader of Arrow batches as a scan, to be read again; anything else as it is."""
+    return scan(X) if isinstance(X, pa.RecordBatchReader) else X
+
+
 def is_sparse(X: Any) -> bool:
     """Whether X is a sparse matrix: whoever made one has loaded its module, which takes long."""
     loaded = sys.modules.get("scipy.sparse")

@@ -10,7 +10,7 @@ import numpy as np
 
 from weigh.errors import Parameter, ParameterError, begin_with
 from weigh.evidence import model_of
-from weigh.frames import Table, did_you_mean, read
+from weigh.frames import Table, did_you_mean, keep_reader, read
 from weigh.layout import Grid, Shown, View, count_of, list_few, render
 from weigh.monitoring.checks import LEVELS, LIMITS, Check
 from weigh.monitoring.model import counted_evidence, drift, read_alpha
@@ -365,7 +365,7 @@ def drift_series(
     for name, X in tables.items():
         with begin_with(str(name)):
             named[str(name)] = read(X)
-    asked = {"reference": reference, "alpha": read_alpha(alpha), "exposure": exposure}
+    asked = {"reference": keep_reader(reference), "alpha": read_alpha(alpha), "exposure": exposure}
     lacking = () if y is None else _find_unlabelled(named, y)
     drifts = {}
     for name, X in named.items():

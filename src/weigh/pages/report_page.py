@@ -15,7 +15,7 @@ from weigh.evaluation import Evaluation, NumberEvaluation, evaluate, named_colum
 from weigh.evaluation.findings import beside_measures
 from weigh.evaluation.survival import SurvivalEvaluation
 from weigh.evidence.exposure import given_to
-from weigh.frames import canonical, read
+from weigh.frames import canonical, keep_reader, read
 from weigh.layout import Grid, asset, document, render
 from weigh.metrics.predictions import Predicted, predict_rows
 from weigh.pages.by_hand import exact_formula
@@ -124,7 +124,7 @@ def report(
     >>> page.splitlines()[0], "Sex" in page
     ('<!doctype html>', True)
     """
-    timed = hasattr(model, "predict_survival")
+    X, timed = keep_reader(X), hasattr(model, "predict_survival")
     subject = read_survival_subject(model) if timed else read_subject(model)
     subject = subject.labelled(labels).warning_of(adverse)
     of_card = _read_card_options(subject, by, evaluation, profit=profit, cut_off=cut_off)
