@@ -129,6 +129,11 @@ READ = {  # name of the file: bytes, keywords, rows
     "packed.csv.gz": (gzip.compress(GOOD.encode()), {}, ROWS),
     "archive.zip": (zipped(people_csv=GOOD), {}, ROWS),
     "lines.jsonl": ("".join(json.dumps(row) + "\n" for row in ROWS), {}, ROWS),
+    "spaces.jsonl": (
+        '{" a ": " x "}\n{" a ": " "}\n{" a ": "y", "b": [" z "]}\n',
+        {},
+        rows(a=["x", None, "y"], b=[None, None, [" z "]]),
+    ),
     "list.json": (json.dumps(ROWS), {}, ROWS),
     "keys-differ.json": ('[{"a": 1}, {" b ": " x "}]', {}, rows(a=[1, None], b=[None, "x"])),
     "mixed.json": ('[{"a": 1}, {"a": "x"}]', {}, rows(a=["1", "x"])),

@@ -17,7 +17,7 @@ from pyarrow import feather, parquet
 from pyarrow import json as arrow_json
 
 from weigh.errors import Extra
-from weigh.frames.delimited import trim_name
+from weigh.frames.delimited import trim, trim_name
 from weigh.frames.values import is_number
 
 openpyxl = Extra("openpyxl", "reading .xlsx needs openpyxl: pip install 'weigh[xlsx]'")
@@ -69,6 +69,11 @@ def _read_json(data: bytes) -> Any:
     names = dict.fromkeys(name for row in rows for name in row)  # a row may leave some out
     columns = [_as_column([row.get(name) for row in rows]) for name in names]
     return pa.table(columns, names=[*map(trim_name, names)])
+
+
+def _read_json_lines(data: bytes) -> Any:
+    table = arrow_json.read_json(pa.BufferReader(data))
+    return pa.table([*map(trim, table.columns)], names=[*map(trim_name, table.column_names)])
 
 
 def _read_workbook(data: bytes) -> Any:
@@ -161,7 +166,7 @@ def _refuse_xls(data: bytes) -> Any:
 READERS: dict[tuple[str, ...], Reader] = {
     (".parquet", ".pq"): lambda data: parquet.read_table(pa.BufferReader(data)),
     (".feather", ".arrow", ".ipc"): lambda data: feather.read_table(pa.BufferReader(data)),
-    (".jsonl", ".ndjson"): lambda data: arrow_json.read_json(pa.BufferReader(data)),
+    (".jsonl", ".ndjson"): _read_json_lines,
     (".json",): _read_json,
     (".xlsx", ".xlsm"): _read_workbook,
     (".xls",): _refuse_xls,
