@@ -609,7 +609,19 @@ def test_evaluate_prints_the_rates_of_a_cut_off_without_groups(folder, judged):
         assert f"A cut-off of {cut_off} approves {wanted} of the rows" in words
 
 
-@pytest.mark.parametrize("asked", [("--profit", 1, -1), ("--cut-off", 5), ("--tables", "x")])
+def test_a_cut_off_of_a_card_between_0_and_1_is_a_probability_of_the_bad_class(folder, judged):
+    path, loans = folder / "decided.json", folder / "decided.csv"
+    weigh.save(judged.card, path)
+    judged.rows.to_csv(loans, index=False)
+    asked = ("evaluate", path, loans, "--target", "status", "--cut-off")
+    told = json.loads(run(*asked, "0.3", "--cut-off", "560", "--json").stdout)
+    own = weigh.evaluate(judged.card, judged.rows, "status", cut_off=0.3).to_dict()
+    assert told["validation"]["cut_offs"] == own["validation"]["cut_offs"]
+    assert told["decided"]["cut_off"] == 560
+    assert "--cut-off takes one score of a scorecard, got 500, 560" in run(*asked, "500,560").output
+
+
+@pytest.mark.parametrize("asked", [("--profit", 1, -1), ("--cut-off", 650), ("--tables", "x")])
 def test_evaluate_refuses_options_of_a_card_for_a_model(folder, asked):
     weigh.save(weigh.EvidenceNB().fit(LOANS, "status"), path=folder / "plain.json")
     ran = run("evaluate", folder / "plain.json", folder / "loans.csv", "--target", "status", *asked)

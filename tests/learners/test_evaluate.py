@@ -226,15 +226,58 @@ def test_the_parts_of_brier_that_are_shown_add_up_to_it():
 def test_the_best_threshold_costs_no_more_than_any_that_is_shown():
     y, p = draw_rows(4)
     for costs in ((1, 1), (5, 1), (1, 9)):
-        m = of(y, p, costs=costs, thresholds=np.arange(0, 101) / 100).validation
-        assert m.best.cost <= min(part.cost for part in m.thresholds) + 1e-12
+        m = of(y, p, costs=costs, cut_off=np.arange(0, 101) / 100).validation
+        assert m.best.cost <= min(part.cost for part in m.cut_offs) + 1e-12
         assert m.decision.cost >= m.best.cost
 
 
-def test_thresholds_are_shown_in_order_and_once():
+def test_cut_offs_are_shown_in_order_and_once():
     y, p = draw_rows(5)
-    m = of(y, p, thresholds=[0.7, 0.2, 0.7]).validation
-    assert [part.rates.threshold for part in m.thresholds] == [0.2, 0.7]
+    m = of(y, p, cut_off=[0.7, 0.25, 0.7]).validation
+    assert [part.rates.threshold for part in m.cut_offs] == [0.25, 0.7]
+    assert of(y, p).validation.cut_offs == ()
+
+
+def test_decisions_at_a_cut_off_have_scikit_learns_rates_the_interval_of_a_share_and_the_counts():
+    y, p = draw_rows(5)
+    found = of(y, p, cut_off=0.3, coverage=0.9)
+    (part,) = found.validation.cut_offs
+    said = (p > 0.3).astype(int)
+    assert part.ppv.value == pytest.approx(sk.precision_score(y, said))
+    assert part.sensitivity.value == pytest.approx(sk.recall_score(y, said))
+    assert part.specificity.value == pytest.approx(sk.recall_score(y, said, pos_label=0))
+    assert part.flagged.value == pytest.approx(said.mean())
+    tn, fp, fn, tp = sk.confusion_matrix(y, said).ravel()
+    low, high = metrics.clopper_pearson(tp, tp + fp, 0.9)
+    assert (part.ppv.low, part.ppv.high) == (float(low), float(high))
+    low, high = metrics.clopper_pearson(tn, tn + fn, 0.9)
+    assert (part.npv.low, part.npv.high) == (float(low), float(high))
+    (told,) = strict(found)["validation"]["cut_offs"]
+    assert told["rates"]["true_positives"], told["sensitivity"]["value"] == (tp, tp / (tp + fn))
+    rates, counts = found.view().grids[:2]
+    assert counts.rows == (("0.3", *(f"{n:,}" for n in (tp, fp, tn, fn))),)
+    assert rates.rows[0][2].startswith(f"{part.ppv.value:.3f} ({part.ppv.low:.2f} to ")
+    assert f"{tp / (tp + fp):.1%} of them are 1 (precision)" in " ".join(found.findings)
+    assert any(line.startswith("0.3 (given) ") for line in found.to_text(100).splitlines())
+
+
+def test_groups_are_decided_at_a_single_cut_off():
+    y, p = draw_rows(6)
+    by = np.where(np.arange(len(y)) % 2, "a", "b")
+    for cut_off, at in ((0.3, 0.3), (None, 0.5), ([0.3, 0.4], 0.5)):
+        found = of(y, p, by=by, cut_off=cut_off)
+        for group in found.groups:
+            assert group.flagged.value == pytest.approx((p[by == group.name] > at).mean())
+        assert f"deciding at {at:g}" in found.view().grids[-1].title
+
+
+def test_a_cut_off_above_or_below_every_row_has_no_precision_or_no_npv():
+    y, p = draw_rows(7)
+    none, every = of(y, 0.2 + 0.6 * p, cut_off=[0, 1]).validation.cut_offs[::-1]
+    assert (none.flagged.value, none.sensitivity.value, every.flagged.value) == (0, 0, 1)
+    assert np.isnan([none.ppv.value, every.npv.value]).all()
+    text = str(of(y, 0.2 + 0.6 * p, cut_off=1))
+    assert "0.0% of the rows are flagged; 0.0% of all 1 are flagged (recall)." in text
 
 
 def test_an_interval_covers_more_where_it_is_asked_to():
@@ -538,7 +581,7 @@ def test_many_classes_by_group_have_loss_and_errors():
 
 def test_many_classes_have_no_costs_unless_one_is_named():
     y, p = draw_many(5)
-    for options in ({"costs": (1, 5)}, {"thresholds": [0.2]}):
+    for options in ({"costs": (1, 5)}, {"cut_off": [0.2]}):
         with pytest.raises(ValueError, match="choose it with pos_label"):
             of(y, p, **options)
         of(y, p, pos_label=1, **options)
@@ -628,8 +671,10 @@ BROKEN = {
     "negative cost": (([0, 1], [0.5, 0.4]), {"costs": (1, -2)}, "costs must be"),
     "no cost": (([0, 1], [0.5, 0.4]), {"costs": (0, 0)}, "costs must be"),
     "costs in words": (([0, 1], [0.5, 0.4]), {"costs": ("a", "b")}, "must be numbers"),
-    "threshold": (([0, 1], [0.5, 0.4]), {"thresholds": [1.5]}, "thresholds must be"),
-    "threshold NaN": (([0, 1], [0.5, 0.4]), {"thresholds": [np.nan]}, "thresholds must be"),
+    "threshold": (([0, 1], [0.5, 0.4]), {"cut_off": [1.5]}, r"cut_off=1.5 must be .*0\.015"),
+    "a score": (([0, 1], [0.5, 0.4]), {"cut_off": 650}, r"cut_off=650.*card\.bands"),
+    "a cut-off in words": (([0, 1], [0.5, 0.4]), {"cut_off": "half"}, "cut_off='half' must be"),
+    "threshold NaN": (([0, 1], [0.5, 0.4]), {"cut_off": [np.nan]}, r"cut_off=\[nan\] must be"),
     "coverage": (([0, 1], [0.5, 0.4]), {"coverage": 95}, "coverage must be"),
     "training rows alone": (([0, 1], [0.5, 0.4]), {"train": [0.5]}, "train .*pair"),
     "NaN in training": (([0, 1], [0.5, 0.4]), {"train": ([0, 1], [0.1, np.nan])}, "NaN"),

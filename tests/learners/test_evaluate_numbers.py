@@ -122,7 +122,7 @@ def test_an_evaluation_is_text_html_and_plain_data():
     assert found.to_frame().num_rows == len(found.bands)
 
 
-@pytest.mark.parametrize("given", [{"pos_label": 1}, {"costs": (1, 5)}, {"thresholds": [0.5]}])
+@pytest.mark.parametrize("given", [{"pos_label": 1}, {"costs": (1, 5)}, {"cut_off": [0.5]}])
 def test_what_belongs_to_classes_is_refused_by_name(given):
     train = draw(60)
     with pytest.raises(ValueError, match=next(iter(given))):

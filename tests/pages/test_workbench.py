@@ -76,7 +76,7 @@ def sit(model, path, rows=None, **options):
 
 def agree(effects, model, rows, cut_off, by="group"):
     """The numbers of the page are those of `evaluate` and of the model's own predictions."""
-    found = weigh.evaluate(model, rows, "y", by=by, thresholds=[cut_off])
+    found = weigh.evaluate(model, rows, "y", by=by, cut_off=cut_off)
     own = found.validation
     p = model.predict_proba(rows)[:, 1]
     wanted = [own.loss.value, own.auc.value, own.base_rate.value, p.mean(), (p > cut_off).mean()]

@@ -512,6 +512,41 @@ def test_evaluate_prints_the_page_that_python_makes(model, people, python_model)
     assert strict(run(*words, "--json").stdout) == strict(json.dumps(found.to_dict()))
 
 
+@pytest.mark.parametrize("words", [("0.3,0.5",), ("0.5", "0.3")])
+def test_evaluate_prints_the_decisions_at_each_cut_off(model, people, python_model, words):
+    found = weigh.evaluate(python_model, titanic(), "Survived", by="Class", cut_off=[0.3, 0.5])
+    found = replace(found, training_rows=1.0)
+    asked = ["evaluate", model, people, "--target", "Survived", "--by", "Class"]
+    asked += [part for word in words for part in ("--cut-off", word)]
+    done = run(*asked).stdout
+    assert done == f"{found.to_text(100)}\n"
+    assert "At the cut-off 0.3, " in done
+    told = strict(run(*asked, "--json").stdout)["validation"]["cut_offs"]
+    assert [part["rates"]["threshold"] for part in told] == [0.3, 0.5]
+    assert {*told[0]["ppv"]} == {"value", "low", "high"}
+
+
+def test_a_cut_off_that_is_no_probability_of_a_class_says_what_to_give(
+    model, people, flowers, tmp_path
+):
+    asked = ["evaluate", model, people, "--target", "Survived", "--cut-off"]
+    told = fails(*asked, "30", code=2)
+    assert "--cut-off 30 is no probability" in told
+    assert "from 0 to 1, such as 0.3" in told
+    assert "--cut-off nan is no probability" in fails(*asked, "nan", code=2)
+    assert "'0.3;0.5' is no list of numbers" in fails(*asked, "0.3;0.5", code=2)
+    run("fit", flowers, "--target", "kind", "-o", tmp_path / "many.json")
+    many = ["evaluate", tmp_path / "many.json", flowers, "--target", "kind", "--cut-off", "0.3"]
+    assert "--cut-off needs one class against the rest; choose it with --pos-label" in fails(*many)
+    assert "At the cut-off 0.3, " in run(*many, "--pos-label", "rose").stdout
+    number = write_table(titanic().append_column("n", pa.array(range(2201))), tmp_path / "n.csv")
+    run(
+        "fit", number, "--target", "n", "--learner", "educated-regressor", "-o", tmp_path / "n.json"
+    )
+    asked = ["evaluate", tmp_path / "n.json", number, "--target", "n", "--cut-off", "30"]
+    assert "--cut-off is not for this model, which predicts numbers" in fails(*asked)
+
+
 def test_evaluate_shows_training_rows_beside(model, people, python_model, tmp_path):
     few = write_table(titanic().slice(0, 1500), tmp_path / "few.csv")
     text = run("evaluate", model, people, "--target", "Survived", "--train", few, "--json").stdout

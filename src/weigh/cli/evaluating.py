@@ -38,7 +38,7 @@ from weigh.cli.training import read_exposure
 @options.cost
 @options.option("--train DATA", "Training rows, evaluated for comparison.")
 @options.profit
-@options.score_cut_off
+@options.cut_offs
 @options.option("--tables FOLDER", "Also write the score tables as CSV (scorecards).")
 @options.pos_label
 @options.weight
@@ -63,8 +63,9 @@ def evaluate(
 ) -> None:
     """Evaluate a model on hold-out rows.
 
-    Classes: loss, ranking, calibration, lift, error rates and costs by threshold. A scorecard also
-    has a cut-off table and a gains table.
+    Classes: loss, ranking, calibration, lift, error rates and costs by threshold. --cut-off adds
+    precision, recall, specificity and the counts at a cut-off of your own, with intervals. A
+    scorecard also has a cut-off table and a gains table.
 
     Numbers: errors and calibration. --by adds the ratio of observed to estimated in each group, per
     unit of exposure if the model has one.
@@ -76,6 +77,8 @@ def evaluate(
 
     Example: weigh evaluate model.json people.csv --target Survived --by Class
 
+    Example: weigh evaluate model.json people.csv --target Survived --cut-off 0.3,0.5
+
     Example: weigh evaluate card.json loans.csv --target class --profit 100 -900
     """
     import weigh
@@ -83,8 +86,9 @@ def evaluate(
     from weigh.scorecard.bands import implied_costs
 
     fitted = read_any(model, times=True)
-    of_card = {name: asked.pop(name) for name in ("profit", "cut_off", "tables")}
+    of_card = {name: asked.pop(name) for name in ("profit", "tables")}
     _check_card_options(fitted, model, of_card)
+    asked["cut_off"], of_card["cut_off"] = _split_cut_offs(fitted, model, asked["cut_off"])
     own = read_exposure(fitted, exposure)
     outcome = outcome_of(fitted, event, duration, entry)
     if outcome is not None:
@@ -124,6 +128,31 @@ def _check_card_options(fitted: Any, path: str, asked: dict[str, Any]) -> None:
     given = [f"--{name.replace('_', '-')}" for name, value in asked.items() if value is not None]
     if given and not is_card(fitted):
         raise click.UsageError(f"{given[0]} goes with a scorecard, and {path} is a model")
+
+
+def _split_cut_offs(
+    fitted: Any, path: str, given: list[float] | None
+) -> tuple[list[float] | None, float | None]:
+    """The probabilities among the values of --cut-off, and the score of a scorecard.
+
+    As in other commands, a number between 0 and 1 is a probability of a scorecard, too.
+    """
+    if given is None or not hasattr(fitted, "classes_"):
+        return given, None
+    if is_card(fitted):
+        scores = [value for value in given if not 0 < value < 1]
+        if len(scores) > 1:
+            told = ", ".join(f"{score:g}" for score in scores)
+            raise click.UsageError(f"--cut-off takes one score of a scorecard, got {told}")
+        return [value for value in given if 0 < value < 1] or None, next(iter(scores), None)
+    for value in given:
+        if not 0 <= value <= 1:
+            mend = f", such as {value / 100:g}" if 1 < value < 100 else ", such as 0.3"
+            raise click.UsageError(
+                f"--cut-off {value:g} is no probability; {path} is a model, not a scorecard with "
+                f"scores: give a number from 0 to 1{mend}"
+            )
+    return given, None
 
 
 EACH_SCORE = 10**9

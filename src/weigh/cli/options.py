@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -120,6 +121,16 @@ def read_times(given: str | None) -> list[float] | None:
         raise click.BadParameter(f"{given!r} is no list of numbers such as 365,730") from None
 
 
+def read_cut_offs(given: Sequence[str]) -> list[float] | None:
+    """The numbers in texts such as 0.3 and 0.4,0.5; None without a text."""
+    try:
+        return [float(part) for text in given for part in text.split(",")] or None
+    except ValueError:
+        raise click.BadParameter(
+            f"{','.join(given)!r} is no list of numbers such as 0.3 or 0.3,0.5"
+        ) from None
+
+
 def data(command: Any) -> Any:
     """Add the argument DATA and the options for the format of text files."""
     return click.argument("data", metavar="DATA")(reading(command))
@@ -179,6 +190,15 @@ score_cut_off = option(
     "Scorecards: lowest approved score. Prints the approval rate and the bad rate; with --by also "
     "the approval rate of each group.",
     type=float,
+)
+cut_offs = option(
+    "--cut-off P|SCORE",
+    "Cut-off to decide at, such as 0.3 or 0.3,0.5 (repeatable): share of rows above it, precision, "
+    "recall and specificity. Scorecards: lowest approved score; prints the approval rate and the "
+    "bad rate, with --by also the approval rate of each group.",
+    to="cut_off",
+    multiple=True,
+    callback=lambda ctx, param, given: read_cut_offs(given),
 )
 HOLDOUT = (
     option(

@@ -16,11 +16,11 @@ import numpy as np
 from weigh.arrays import Floats, Integers
 from weigh.comparison.differences import BITS, Difference, PairRanking, RowScores, paired
 from weigh.errors import Parameter, ParameterError
+from weigh.evaluation.decisions import Options
 from weigh.evaluation.estimates import deviances, name_loss, power_of, rate_alone, slope_of
 from weigh.evaluation.measures import (
     ManyMeasures,
     Measures,
-    Options,
     entropy,
     measure,
     measure_many,

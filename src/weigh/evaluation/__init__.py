@@ -5,6 +5,7 @@ observed and predicted (`metrics.Scored` and `Many`, `Estimated`, `Followed`), m
 and by group, findings in sentences, and a page. Groups, pages and notes on the rows are written
 once.
 
+decisions   options of an evaluation; decisions at cut-offs, with rates, costs, net benefit
 measures    measures of probabilities, of one class and of many
 groups      rows by group; measures by group for classifiers; what other evaluations share
 findings    the main results in sentences; training rows and leaks
@@ -16,9 +17,10 @@ survival    `SurvivalEvaluation`: the evaluation of a survival model
 result      `evaluate`, and `Evaluation`, also from predictions
 """
 
+from weigh.evaluation.decisions import Decision
 from weigh.evaluation.estimates import NumberGroup
 from weigh.evaluation.groups import Band, Group, ManyGroup, named_columns, split_rows
-from weigh.evaluation.measures import ClassMeasures, Decision, GainsAtTenths, ManyMeasures, Measures
+from weigh.evaluation.measures import ClassMeasures, GainsAtTenths, ManyMeasures, Measures
 from weigh.evaluation.numbers import NumberEvaluation
 from weigh.evaluation.result import Evaluation, evaluate
 from weigh.metrics.numbers import Bounded

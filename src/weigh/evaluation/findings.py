@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 MEND = "Recalibration corrects this."
 ALL = 0.98
 """Above this share of training rows, all rows are called training rows."""
+SHOWN = 3
+"""Most cut-offs with a sentence of their own; a table has all."""
 VAGUE = 1.0
 """If the interval of the slope is wider, there are too few rows to judge calibration."""
 
@@ -36,7 +38,7 @@ def find(found: Evaluation) -> tuple[str, ...]:
     if isinstance(found.validation, Measures):
         of, measures = label(found.pos_label), found.validation
         lines += [_ranking(measures, of), *_calibration(found, measures, of), *_groups(found)]
-        lines += [_decision(found, measures)]
+        lines += [*_given(measures, of), _decision(found, measures)]
     else:
         lines.append(_confusion(found.validation, found.classes))
     lines += [*_training(found), tell_leaks(found.leaks) if found.leaks else ""]
@@ -137,6 +139,18 @@ def _groups(found: Evaluation) -> list[str]:
         and not group.in_the_large.holds(0)
     ]
     return [f"Groups with biased predictions: {list_few(off)}."] if off else []
+
+
+def _given(measures: Measures, of: str) -> list[str]:
+    """A sentence for each given cut-off: the rows above it, precision and recall."""
+    told = []
+    for part in measures.cut_offs[:SHOWN]:
+        flagged, right, found = part.flagged.value, part.ppv.value, part.sensitivity.value
+        start = f"At the cut-off {part.rates.threshold:.6g}, {flagged:.1%} of the rows are flagged"
+        correct = f": {right:.1%} of them are {of} (precision)" if right == right else ""
+        caught = f"; {found:.1%} of all {of} are flagged (recall)" if found == found else ""
+        told.append(f"{start}{correct}{caught}.")
+    return told
 
 
 def _decision(found: Evaluation, measures: Measures) -> str:

@@ -16,7 +16,8 @@ import numpy as np
 from weigh.arrays import Floats, Integers
 from weigh.bins import Feature, are_whole, label, quantile_cuts, sort_values
 from weigh.errors import Parameter, ParameterError
-from weigh.evaluation.measures import Options, mean_of_rows
+from weigh.evaluation.decisions import Options
+from weigh.evaluation.measures import mean_of_rows
 from weigh.frames import Codes, Value, build, count_rows, is_number, key, read
 from weigh.layout import Grid, Shown, list_few, tabulate
 from weigh.metrics import (
@@ -253,7 +254,7 @@ def _feature(name: str, rows: Codes, values: tuple[Value, ...], weight: Floats |
 
 def _measure(name: str, rows: Scored, pos_label: Value, options: Options) -> Group:
     groups, coverage = rows.groups, options.coverage
-    rates = error_rates(rows, threshold=options.threshold)
+    rates = error_rates(rows, threshold=options.of_groups)
     few = min(groups.n_positive, groups.n_negative)
     area = line = slope = Bounded(NAN)
     if few >= LEAST:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from weigh.arrays import Floats
-from weigh.errors import Parameter, ParameterError
+from weigh.evaluation.decisions import Decision, Options, decide
 from weigh.evidence import BOUND
 from weigh.frames import Value
 from weigh.metrics import (
     AUC,
     BrierDecomposition,
     CalibrationLine,
-    ErrorRates,
     Groups,
     ReliabilityTable,
     Scored,
@@ -25,66 +23,14 @@ from weigh.metrics import (
     calibration_line,
     error_rates,
     gains_curve,
-    net_benefit,
     reliability_table,
 )
-from weigh.metrics.numbers import COVERAGE, LARGEST, NAN, Bounded, check_coverage
+from weigh.metrics.numbers import NAN, Bounded
 from weigh.metrics.scores import Many
 
 TENTHS = np.arange(1, 11) / 10
 ALIKE = 1e-9
 """Deviations of at most this size relative to the mean are rounding errors."""
-
-
-@dataclass(frozen=True)
-class Options:
-    """Options of an evaluation: costs of errors, thresholds to show, coverage of intervals."""
-
-    costs: tuple[float, float] = (1.0, 1.0)
-    thresholds: tuple[float, ...] = tuple(TENTHS[:-1].tolist())
-    coverage: float = COVERAGE
-
-    @classmethod
-    def read(cls, costs: Any, thresholds: Any, coverage: float) -> Options:
-        """Check the options; None means the default costs or thresholds."""
-        check_coverage(coverage)
-        usual = Options()
-        costs = usual.costs if costs is None else costs
-        shown = usual.thresholds if thresholds is None else thresholds
-        try:
-            pair = np.asarray(costs, dtype=np.float64)
-            t = np.unique(np.atleast_1d(np.asarray(shown, dtype=np.float64)))
-        except (TypeError, ValueError):
-            raise ValueError(
-                f"costs and thresholds must be numbers, got {costs!r} and {thresholds!r}"
-            ) from None
-        within = (pair >= 0) & (pair <= LARGEST)
-        if pair.shape != (2,) or not (within.all() and pair.any()):
-            raise ParameterError(
-                Parameter("costs"),
-                " must be those of a false positive and of a false negative, from 0 to "
-                f"{LARGEST:g} and not both 0, such as ",
-                Parameter("costs", (1, 5)),
-                f"; got {costs!r}",
-            )
-        if not ((t >= 0) & (t <= 1)).all():
-            raise ValueError(f"thresholds must be from 0 to 1, got {thresholds!r}")
-        return cls((float(pair[0]), float(pair[1])), tuple(t.tolist()), coverage)
-
-    @property
-    def threshold(self) -> float:
-        """The cut-off of least expected cost for calibrated probabilities."""
-        return self.costs[0] / sum(self.costs)
-
-
-@dataclass(frozen=True)
-class Decision:
-    """Error rates, mean cost per row and net benefit of decisions at a threshold."""
-
-    rates: ErrorRates
-    cost: float
-    net_benefit: float
-    treat_all: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +47,8 @@ class Measures:
     """How good probabilities of one class are, on one set of rows.
 
     `loss` is in bits per row; `base_loss` is that of predicting the base rate of these rows.
-    `decision` uses the threshold that the costs imply, `best` the one of least cost on these rows.
+    `decision` uses the cut-off that the costs imply, `best` the one of least cost on these rows,
+    `cut_offs` the given ones, and `thresholds` 0.1, 0.2, ... 0.9.
     `cost_of_all` and `cost_of_none` are the costs of flagging every row, and no row. `ks` is the
     Kolmogorov-Smirnov distance between the predictions of both classes: the maximum over thresholds
     of |sensitivity - false positive rate|.
@@ -125,6 +72,7 @@ class Measures:
     best: Decision
     cost_of_all: float
     cost_of_none: float
+    cut_offs: tuple[Decision, ...]
     thresholds: tuple[Decision, ...]
     coverage: float
     equal_predictions: bool
@@ -207,11 +155,12 @@ def measure(rows: Scored, options: Options) -> Measures:
         line=calibration_line(rows),
         reliability=reliability_table(rows, coverage=coverage),
         gains=_gains(rows),
-        decision=_decide(rows, options.threshold, options),
-        best=_decide(rows, best.threshold, options),
+        decision=decide(rows, options.threshold, options),
+        best=decide(rows, best.threshold, options),
         cost_of_all=options.costs[0] * (1 - groups.base_rate),
         cost_of_none=options.costs[1] * groups.base_rate,
-        thresholds=tuple(_decide(rows, t, options) for t in options.thresholds),
+        cut_offs=tuple(decide(rows, t, options) for t in options.cut_offs),
+        thresholds=tuple(decide(rows, t, options) for t in TENTHS[:-1].tolist()),
         coverage=coverage,
         equal_predictions=len(groups.p) == 1,
     )
@@ -259,16 +208,6 @@ def mean_of_spread(value: float, spread: float, n: float, coverage: float) -> Bo
 def _gains(rows: Scored) -> GainsAtTenths:
     gain = gains_curve(rows).at(TENTHS)
     return GainsAtTenths(TENTHS, gain, gain / TENTHS)
-
-
-def _decide(rows: Scored, threshold: float, options: Options) -> Decision:
-    rates = error_rates(rows, threshold=threshold)
-    cost_fp, cost_fn = options.costs
-    cost = (cost_fp * rates.false_positives + cost_fn * rates.false_negatives) / rates.n
-    if not 0 <= threshold < 1:  # net benefit needs finite odds
-        return Decision(rates, cost, NAN, NAN)
-    worth = net_benefit(rows, thresholds=[threshold])
-    return Decision(rates, cost, float(worth.model[0]), float(worth.treat_all[0]))
 
 
 # ------------------------------------------------------------ more than two classes

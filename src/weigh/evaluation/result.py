@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from weigh.engine import one_blas_thread
 from weigh.errors import Parameter, ParameterError
+from weigh.evaluation.decisions import Options
 from weigh.evaluation.findings import find, find_leaks, find_training_rows
 from weigh.evaluation.groups import Group, Grouping, ManyGroup, compare_predictions, measure_groups
-from weigh.evaluation.measures import ManyMeasures, Measures, Options, measure, measure_many
+from weigh.evaluation.measures import ManyMeasures, Measures, measure, measure_many
 from weigh.evaluation.numbers import (
     NumberEvaluation,
     estimates_numbers,
@@ -86,7 +87,7 @@ class Evaluation(Shown):
         train: Any = None,
         by: Any = None,
         costs: Any = None,
-        thresholds: Any = None,
+        cut_off: Any = None,
         coverage: float = COVERAGE,
         labels: Any = None,
         pos_label: Any = None,
@@ -107,7 +108,7 @@ class Evaluation(Shown):
             Labels and probabilities of the training rows, and their weights.
         by : array, optional
             The group of each row.
-        costs, thresholds, coverage
+        costs, cut_off, coverage
             As in `evaluate`.
         labels : array, optional
             Classes of the columns of `y_prob`. Default: those of y_true, sorted.
@@ -123,7 +124,7 @@ class Evaluation(Shown):
         >>> found.validation.auc.value
         0.875
         """
-        options = Options.read(costs, thresholds, coverage)
+        options = Options.read(costs, cut_off, coverage)
         samples = [Given(y_true, y_prob, sample_weight), *read_train(train)]
         found = [Labels.read(sample.first, sample.sample_weight).values for sample in samples]
         every = Labels.read([value for part in found for value in part]).values
@@ -209,14 +210,15 @@ def build(
 
 
 def _refuse_costs(rows: Any, options: Options) -> Any:
-    plain_options = Options(coverage=options.coverage)
-    if options != plain_options:
-        raise ParameterError(
-            "costs and thresholds need one class against the rest; choose it with ",
-            Parameter("pos_label"),
-            f", one of {rows.classes}",
-        )
-    return rows
+    if options == Options(coverage=options.coverage):
+        return rows
+    given = Parameter("cut_off") if options.cut_offs else Parameter("costs")
+    raise ParameterError(
+        given,
+        " needs one class against the rest; choose it with ",
+        Parameter("pos_label"),
+        f", one of {rows.classes}",
+    )
 
 
 def evaluate(
@@ -228,7 +230,7 @@ def evaluate(
     train: Any = None,
     by: Any = None,
     costs: Any = None,
-    thresholds: Any = None,
+    cut_off: Any = None,
     coverage: float = COVERAGE,
     pos_label: Any = None,
     exposure: Any = None,
@@ -266,10 +268,12 @@ def evaluate(
         each row. A list of names such as ["sex", "race"] gives the combinations that occur. A
         numeric column with more than 20 distinct values is cut into five bins of about equal size.
     costs : pair, optional
-        Costs of a false positive and of a false negative. Default: 1 and 1. The error rates of
-        groups use the cut-off cost_fp/(cost_fp + cost_fn); for 0.3 set (0.3, 0.7).
-    thresholds : array, optional
-        Cut-offs to show. Default: 0.1, 0.2, ... 0.9.
+        Costs of a false positive and of a false negative. Default: 1 and 1. They imply the cut-off
+        cost_fp/(cost_fp + cost_fn).
+    cut_off : float or list of float, optional
+        Cut-offs of the probability of the positive class. The share of rows above each, precision,
+        recall and specificity are shown with intervals, beside the counts. Groups are decided at
+        a single cut-off; otherwise at that of the costs.
     coverage : float, default=0.95
         Coverage of intervals.
     pos_label : label, optional
@@ -297,7 +301,7 @@ def evaluate(
     (0.746, ['1st', '2nd', '3rd', 'Crew'])
     """
     X = keep_reader(X)
-    of_classes = {"train": train, "thresholds": thresholds, "pos_label": pos_label, "costs": costs}
+    of_classes = {"train": train, "cut_off": cut_off, "pos_label": pos_label, "costs": costs}
     found: Evaluation | NumberEvaluation | SurvivalEvaluation
     if hasattr(model, "predict_survival"):
         from weigh.evaluation.survival import evaluate_survival  # imports the learner
@@ -312,7 +316,7 @@ def evaluate(
             found = evaluate_numbers(model, X, y, sample_weight, coverage, exposure, by)
         else:
             refuse_exposure(exposure)
-            options = Options.read(costs, thresholds, coverage)
+            options = Options.read(costs, cut_off, coverage)
             parts = (Given(X, y, sample_weight), *read_train(train))
             found = _evaluate_classes(model, parts, options, pos_label, by)
     return replace(found, training_rows=find_training_rows(model, X))

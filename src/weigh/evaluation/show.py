@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weigh.bins import label
+from weigh.evaluation.decisions import Decision
 from weigh.evaluation.groups import Group, ManyGroup, notes_of
-from weigh.evaluation.measures import Decision, ManyMeasures, Measures
+from weigh.evaluation.measures import ManyMeasures, Measures
 from weigh.layout import Grid, View, fold_rest, percent, tabulate
 from weigh.metrics.numbers import Bounded
 from weigh.plot.axes import FOR, TOTAL, Drawing, new_figure, shorten
@@ -40,7 +41,8 @@ def to_view(found: Evaluation) -> View:
         _gains(found.validation, of),
         _thresholds(found.validation),
     )
-    return View(title, fold_rest((_summary(found), *own, *_groups(found))), found.findings)
+    rest_of_page = fold_rest((_summary(found), *own, *_groups(found)))
+    return View(title, (*_decisions(found, of), *rest_of_page), found.findings)
 
 
 # ------------------------------------------------------------ numbers
@@ -143,13 +145,43 @@ def _gains(m: Measures, of: str) -> Grid:
     return Grid(head, (found, lift), title)
 
 
+def _decisions(found: Evaluation, of: str) -> tuple[Grid, ...]:
+    """The rates with intervals, and the counts, at each given cut-off; empty without one."""
+    parts = found.validation.cut_offs if isinstance(found.validation, Measures) else ()
+    if not parts:
+        return ()
+    at = {"Cut-off": lambda part: f"{part.rates.threshold:.6g}"}
+    rates = {
+        "Flagged": lambda part: bounded(part.flagged, 3, 2),
+        "Precision (PPV)": lambda part: bounded(part.ppv, 3, 2),
+        "Recall (sens.)": lambda part: bounded(part.sensitivity, 3, 2),
+        "Specificity": lambda part: bounded(part.specificity, 3, 2),
+    }
+    counts = {
+        "True positives": lambda part: f"{part.rates.true_positives:,.6g}",
+        "False positives": lambda part: f"{part.rates.false_positives:,.6g}",
+        "True negatives": lambda part: f"{part.rates.true_negatives:,.6g}",
+        "False negatives": lambda part: f"{part.rates.false_negatives:,.6g}",
+    }
+    title = f"Decisions: a row is flagged where its probability of {of} is above the cut-off"
+    note = f"{percent(found.coverage)} intervals in parentheses."
+    return (
+        Grid(*tabulate(parts, at | rates), title, (note,)),
+        Grid(*tabulate(parts, at | counts), "Decisions: counts of rows"),
+    )
+
+
 def list_decisions(m: Measures) -> list[tuple[str, Decision]]:
-    """The decisions at each cut-off, with the cut-offs as text; two of them are marked."""
-    marks = {m.best.rates.threshold: " (best)", m.decision.rates.threshold: " (costs)"}
-    if len(marks) == 1:
-        marks = dict.fromkeys(marks, " (costs, best)")
-    every = {part.rates.threshold: part for part in (*m.thresholds, m.decision, m.best)}
-    return [(f"{at:.3g}{marks.get(at, '')}", every[at]) for at in sorted(every)]
+    """The decisions at each cut-off, with the cut-offs as text; some of them are marked."""
+    marked = {"given": m.cut_offs, "costs": (m.decision,), "best": (m.best,)}
+    every = {part.rates.threshold: part for part in m.thresholds}
+    marks: dict[float, list[str]] = {}
+    for mark, parts in marked.items():
+        for part in parts:
+            every[part.rates.threshold] = part
+            marks.setdefault(part.rates.threshold, []).append(mark)
+    told = {at: f" ({', '.join(found)})" for at, found in marks.items()}
+    return [(f"{at:.3g}{told.get(at, '')}", every[at]) for at in sorted(every)]
 
 
 def _thresholds(m: Measures) -> Grid:
@@ -171,7 +203,9 @@ def _groups(found: Evaluation) -> tuple[Grid, ...]:
     groups = [group for group in found.groups if isinstance(group, Group)]
     if not groups or not isinstance(found.validation, Measures):
         return ()
-    at = found.validation.decision.rates.threshold
+    given = found.validation.cut_offs
+    (decided,) = given if len(given) == 1 else (found.validation.decision,)  # as `measure_groups`
+    at = decided.rates.threshold
     return _calibration_by(found.by, groups), _errors_by(found.by, groups, at)
 
 
