@@ -10,6 +10,7 @@ import pyarrow.csv
 import pytest
 from click.testing import CliRunner
 from matplotlib import pyplot as plt
+from scipy.sparse import csr_array
 from scipy.special import expit, logit
 from scipy.stats import binom, multivariate_hypergeom
 
@@ -486,6 +487,8 @@ def test_models_of_documents_are_refused():
     model = weigh.EvidenceNB(event_model="counts").fit([[1, 2], [3, 0]], [0, 1])
     with pytest.raises(ValueError, match="event_model"):
         weigh.drift(model, [[1, 2]])
+    with pytest.raises(ValueError, match="^EvidenceNB .* event_model='levels'"):
+        weigh.drift_series(model, {"May": csr_array([[1, 2]])})
 
 
 def test_bad_input_is_refused_by_name():

@@ -135,7 +135,7 @@ def read_alpha(alpha: Any) -> float:
 
 
 def _read_model(model: Any, name: str) -> Evidence:
-    evidence = counted_evidence(model)
+    evidence = counted_evidence(model, name)
     rows = getattr(getattr(model, "provenance_", None), "rows", None)
     total = float(evidence.class_counts.sum())
     if rows is not None and total < LIGHT * rows:
@@ -144,19 +144,20 @@ def _read_model(model: Any, name: str) -> Evidence:
             "of two as two rows, so it detects little; divide the weights by their mean",
             UserWarning,
         )
+    return evidence
+
+
+def counted_evidence(model: Any, name: str) -> Evidence:
+    """The tables of a model, with the number of training rows at each level."""
+    if hasattr(model, "predict_survival"):
+        return model._population  # type: ignore[no-any-return]
+    evidence = evidence_of(model, is_sum(model) or hasattr(model, "predict_quantile"))
     if evidence.event_model == "counts":
         raise ValueError(
             f"{name} was fitted with event_model='counts', but the words of a "
             "document are not independent rows; drift needs event_model='levels'"
         )
     return evidence
-
-
-def counted_evidence(model: Any) -> Evidence:
-    """The tables of a model, with the number of training rows at each level."""
-    if hasattr(model, "predict_survival"):
-        return model._population  # type: ignore[no-any-return]
-    return evidence_of(model, is_sum(model) or hasattr(model, "predict_quantile"))
 
 
 def _count(

@@ -360,7 +360,7 @@ def drift_series(
     if len({*map(str, tables)}) < len(tables):
         raise ValueError("two tables have the same name as text; give each table a name of its own")
     own = model_of(model)
-    counted_evidence(own)  # so that an error of the model names no table
+    counted_evidence(own, type(model).__name__)  # so that an error of the model names no table
     named = {}
     for name, X in tables.items():
         with begin_with(str(name)):
