@@ -487,7 +487,7 @@ def test_models_of_documents_are_refused():
     model = weigh.EvidenceNB(event_model="counts").fit([[1, 2], [3, 0]], [0, 1])
     with pytest.raises(ValueError, match="event_model"):
         weigh.drift(model, [[1, 2]])
-    with pytest.raises(ValueError, match="^EvidenceNB .* event_model='levels'"):
+    with pytest.raises(ValueError, match=r"^EvidenceNB .* event_model='levels'"):
         weigh.drift_series(model, {"May": csr_array([[1, 2]])})
 
 
