@@ -42,6 +42,26 @@ def samples(draw):
     return np.array(X), np.array(y, dtype=float), np.array(weight, dtype=float)
 
 
+def test_the_sheet_names_the_target_as_that_of_other_regressors_does(tmp_path):
+    table = pd.DataFrame({"a": np.arange(60.0) % 7, "price": np.arange(60.0)})
+    rows = table[["a"]]
+    for X, y in (
+        (table, "price"),
+        (rows, table["price"]),
+        (rows, table["a"] * 2),
+        (rows, [*rows.a]),
+    ):
+        sheets = [
+            kind().fit(X, y).balance_sheet({"a": 3.0})
+            for kind in (BoostedNBRegressor, weigh.EducatedRegressor)
+        ]
+        said = ["Estimate of price " in str(sheet) for sheet in sheets]
+        assert said == [X is table or getattr(y, "name", "") == "price"] * 2
+    weigh.save(BoostedNBRegressor().fit(table, "price"), tmp_path / "m.json")
+    sheet = weigh.load(tmp_path / "m.json").balance_sheet({"a": 3.0})
+    assert "Estimate of price " in str(sheet)
+
+
 # ---------------------------------------------------------------- the paper
 
 

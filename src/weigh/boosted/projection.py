@@ -274,8 +274,8 @@ def log_odds_below(points: Floats, weight: Floats) -> tuple[Floats, Floats]:
         return distinct, np.log(share) - np.log1p(-share)
 
 
-def explain_estimate(estimate: Estimate, table: Table) -> EstimateSheet:
-    """Balance sheet of a table's only row."""
+def explain_estimate(estimate: Estimate, table: Table, target: str) -> EstimateSheet:
+    """Balance sheet of a table's only row; `target` is what the numbers are called."""
     found = items_of(estimate.evidence, table)
     items = sorted(drop_not_known(found), key=lambda item: -abs(item.weight))
     total = estimate.total(table)
@@ -289,6 +289,7 @@ def explain_estimate(estimate: Estimate, table: Table) -> EstimateSheet:
         estimate=end,
         interval=(low, high),
         not_known=names_not_known(found),
+        target=target,
     )
 
 

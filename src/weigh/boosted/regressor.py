@@ -308,7 +308,13 @@ class BoostedNBRegressor(RegressorMixin, NumberEstimator):
             The case. In a mapping, give None for an answer that is not known.
         """
         table = self._read_one(row, "a balance sheet")
-        return explain_estimate(self._learnt, table)
+        return explain_estimate(self._learnt, table, self._target)
+
+    @property
+    def _target(self) -> str:
+        """What the numbers are called; empty if not known, or if a feature is called so."""
+        known = getattr(getattr(self, "provenance_", None), "target", None) or ""
+        return "" if known in self._column_names() else known
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
