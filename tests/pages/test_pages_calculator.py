@@ -6,6 +6,7 @@ import json
 import math
 import re
 from html.parser import HTMLParser
+from urllib.parse import urlencode
 
 import numpy as np
 import pandas as pd
@@ -545,6 +546,20 @@ def test_the_case_stands_in_the_address_and_comes_back_from_it(browser, tmp_path
     none = model.balance_sheet({})
     assert none.total == none.prior
     assert float(shown(browser, "probability")) == pytest.approx(none.probability, abs=0.005)
+
+
+@pytest.mark.system
+def test_an_address_holds_a_category_with_blanks_as_data_have_it_or_as_the_page_shows_it(
+    browser, tmp_path
+):
+    rows = [{"paid": paid} for paid in ("yes", "yes ", "no", '"no"')] * 10
+    model = weigh.EvidenceNB().fit(rows, [0, 1, 0, 1] * 10)
+    weigh.calculator(model, path=tmp_path / "page.html")
+    for value, texts in [("yes", ["yes"]), ("yes ", ["yes ", '"yes "']), ('"no"', ['""no""'])]:
+        wanted = model.balance_sheet({"paid": value}).probability
+        for text in texts:
+            browser.open(tmp_path / "page.html", f"#{urlencode({'paid': text})}")
+            assert float(shown(browser, "probability")) == pytest.approx(wanted, abs=0.005)
 
 
 @pytest.mark.system
