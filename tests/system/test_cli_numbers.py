@@ -108,6 +108,21 @@ def test_the_training_rows_of_a_number_have_not_drifted(folder):
     assert done.exit_code == 0, done.stderr
 
 
+@pytest.mark.parametrize("what", ["numbers", "classes"])
+def test_drift_says_how_to_check_a_target_that_is_in_the_file(folder, what, tmp_path):
+    rows = pd.DataFrame({"a": [1.0, 2, 3, 4] * 20, "my y": [0.0, 1] * 40})
+    kind = weigh.EvidenceNB if what == "classes" else weigh.EducatedRegressor
+    weigh.save(kind().fit(rows, "my y"), tmp_path / "m.json")
+    rows.to_csv(tmp_path / "new.csv", index=False)
+    rows[["a"]].to_csv(tmp_path / "bare.csv", index=False)
+    words = ["drift", tmp_path / "m.json", tmp_path / "new.csv"]
+    said = "probabilities" if what == "classes" else "estimates"
+    note = f"note: the rows have the target: --target 'my y' also checks the {said}"
+    assert run(*words).stderr.splitlines() == [note]
+    assert run(*words, "--target", "my y").stderr == ""
+    assert run("drift", tmp_path / "m.json", tmp_path / "bare.csv").stderr == ""
+
+
 @pytest.mark.parametrize(
     "words",
     [

@@ -7,6 +7,7 @@ import os
 from contextlib import nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import click
@@ -314,9 +315,10 @@ def drift(
 
     The training rows are not needed, because the model has their counts.
 
-    With --target, calibration and weights are checked, too. For a regression, these are the mean,
-    the slope and the deviance. For a survival model, observed events are compared with expected
-    ones over time. Name their columns with --event and --duration if they differ from the fit's.
+    With --target, calibration and weights are checked, too; for a regression, the mean, the slope
+    and the deviance. Without it, the column of true values is not read. For a survival model,
+    observed events are compared with expected ones over time. Name their columns with --event and
+    --duration if they differ from the fit's.
 
     Example: weigh drift model.json new.csv --fail-on warning
 
@@ -357,6 +359,8 @@ def _find_known(
     """The columns of the true outcomes: as given, or those of a survival model's fit."""
     times = outcome_of(model, *given)
     if times is None:
+        if target is None:
+            _note_target(model, tables)
         return target
     if target is not None:
         raise click.UsageError("a survival model takes --event and --duration in place of --target")
@@ -366,6 +370,17 @@ def _find_known(
     if not tables:
         raise click.UsageError("--metrics has no events: leave out --event, --duration and --entry")
     return with_entry(model, times, next(iter(having or tables.values())), given[-1])
+
+
+def _note_target(model: Any, tables: dict[str, Any]) -> None:
+    """Say how to check outcomes, if the rows have the column that the model was fitted to."""
+    name = getattr(getattr(model, "provenance_", None), "target", None)
+    features = {part.name for feature in model._learnt.features for part in feature.parts}
+    if name is None or name in features:
+        return
+    if any(name in column_names(table) for table in tables.values()):
+        said = "probabilities" if hasattr(model, "classes_") else "estimates"
+        say(f"note: the rows have the target: --target {quote(name)} also checks the {said}")
 
 
 def _can_compare_events(tables: list[Any]) -> bool:
