@@ -1,9 +1,11 @@
 """EducatedSurvival: the binary fit of person-period rows, Kaplan-Meier, calibration, refusals."""
 
+import io
 import json
 from functools import partial
 
 import numpy as np
+import openpyxl
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -557,6 +559,19 @@ def test_the_export_of_a_hazard_agrees_with_the_model(files, tmp_path):
     copy = tmp_path / "copy.json"
     assert run("export", model, "--to", "json", "-o", copy).exit_code == 0
     assert hasattr(weigh.load(copy), "predict_survival")
+
+
+@pytest.mark.parametrize("to", ["sql", "pmml", "onnx", "python", "xlsx"])
+def test_the_export_of_a_hazard_is_headed_by_the_survival_model(files, to):
+    model = weigh.load(files[2])
+    written = weigh.export(model.hazard_, to)
+    if to == "xlsx":
+        book = openpyxl.load_workbook(io.BytesIO(written), read_only=True)
+        said = str([[cell.value for cell in row] for sheet in book for row in sheet.iter_rows()])
+    else:
+        said = written.decode(errors="ignore") if isinstance(written, bytes) else written
+    assert "EducatedSurvival" in said
+    assert "EducatedNB" not in said
 
 
 @pytest.mark.parametrize(

@@ -263,7 +263,8 @@ class Formula:
         if own is not None:
             return own()
         evidence, spread = evidence_of(model, is_sum(model)), getattr(model, "_spread", None)
-        return cls.of_evidence(evidence, type(model).__name__, spread=spread)
+        name = getattr(model, "_part_of", "") or type(model).__name__
+        return cls.of_evidence(evidence, name, spread=spread)
 
     @classmethod
     def of_evidence(cls, evidence: Evidence, name: str = "Evidence", **more: Any) -> Formula:

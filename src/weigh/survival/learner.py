@@ -179,7 +179,9 @@ class EducatedSurvival(EducatedParameters, NumberEstimator):
     @property
     def hazard_(self) -> EducatedNB:
         """Model of the hazard: a classifier whose rows have the end of the period as a column."""
-        return EducatedNB.of(replace(self._learnt, class_texts=self._class_texts), named=True)
+        model = EducatedNB.of(replace(self._learnt, class_texts=self._class_texts), named=True)
+        model._part_of = type(self).__name__
+        return model
 
     @property
     def _timeless(self) -> list[FeatureTable]:
