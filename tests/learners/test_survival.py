@@ -544,6 +544,15 @@ def test_a_report_shows_measures_and_weights_of_the_hazard(files, tmp_path):
     assert weigh.report(weigh.load(model), evaluation=found) == page
 
 
+def test_a_saved_hazard_gives_the_same_probabilities(files, tmp_path):
+    hazard, path = weigh.load(files[2]).hazard_, tmp_path / "hazard.json"
+    weigh.save(hazard, path)
+    rows = draw(seed=1)
+    loaded = weigh.load(path)
+    assert (loaded.predict_proba(rows) == hazard.predict_proba(rows)).all()
+    assert run("calculator", path, "-o", tmp_path / "page.html").exit_code == 0
+
+
 def test_pages_of_the_hazard_name_the_event(files):
     page = weigh.calculator(weigh.load(files[2]).hazard_)
     assert "The probability of died" in page
