@@ -181,7 +181,7 @@ class EducatedSurvival(EducatedParameters, NumberEstimator):
         """Model of the hazard: a classifier whose rows have the end of the period as a column."""
         model = EducatedNB.of(replace(self._learnt, class_texts=self._class_texts), named=True)
         model._part_of = type(self).__name__
-        vars(model).update(model._unknown_extras())
+        model.__dict__.update(model._unknown_extras())
         return model
 
     @property
