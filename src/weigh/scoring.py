@@ -20,6 +20,7 @@ from pyarrow import compute, csv, parquet
 
 from weigh.engine import report
 from weigh.errors import Parameter, ParameterError
+from weigh.evidence import check_model
 from weigh.evidence.exposure import check_numbers, given_to
 from weigh.frames import (
     Scan,
@@ -219,6 +220,7 @@ def score_table(
     >>> weigh.score_table(model, people, keep=["Sex"]).column_names
     ['Sex', 'prediction', 'log_odds', 'probability_No', 'probability_Yes']
     """
+    check_model(model)
     far = find_far(X)
     if far is not None:
         if path is not None:

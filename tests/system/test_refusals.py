@@ -7,6 +7,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV
+from sklearn.pipeline import make_pipeline
 
 import weigh
 from weigh import EvidenceNB
@@ -96,3 +100,34 @@ def test_text_that_is_not_unicode_is_a_level_and_is_saved(tmp_path):
     np.testing.assert_array_equal(
         weigh.load(tmp_path / "m.json").predict_proba(rows), model.predict_proba(rows)
     )
+
+
+WRAPPED = [
+    (GridSearchCV(EvidenceNB(), {"smoothing": [1]}, cv=2), "; give its best_estimator_, a fitted"),
+    (FixedThresholdClassifier(EvidenceNB(), threshold=0.3), "; give its estimator_, a fitted"),
+    (CalibratedClassifierCV(EvidenceNB(), cv=2), "; fit a RecalibratedClassifier"),
+    (make_pipeline(EvidenceNB()), "; give its last step"),
+]
+ASKED = [
+    lambda model, X: weigh.save(model, "never.json"),
+    lambda model, X: weigh.reasons(model, X),
+    lambda model, X: weigh.score_table(model, X),
+    lambda model, X: weigh.BalanceSheetDisplay.from_estimator(model, {}),
+    lambda model, X: weigh.export(model, "sql"),
+    lambda model, X: weigh.drift(model, X),
+]
+
+
+@pytest.mark.parametrize("ask", ASKED)
+@pytest.mark.parametrize(("wrapper", "hint"), WRAPPED)
+def test_a_wrapper_of_another_library_is_refused_with_the_model_inside_it(wrapper, hint, ask):
+    table = titanic()
+    X, y = table.drop_columns("Survived").to_pandas(), table["Survived"].to_numpy()
+    with pytest.raises((TypeError, ValueError), match=hint):
+        ask(wrapper.fit(X, y), X)
+
+
+@pytest.mark.parametrize("ask", ASKED)
+def test_a_model_of_another_library_is_refused_as_such(ask):
+    with pytest.raises((TypeError, ValueError), match="a fitted model of weigh"):
+        ask(LogisticRegression(), [{}])

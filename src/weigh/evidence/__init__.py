@@ -53,7 +53,15 @@ from weigh.evidence.feature_table import (
     share_importance,
 )
 from weigh.evidence.labels import name_as_recorded, rename_feature, with_labels
-from weigh.evidence.model import DerivedModel, Model, evidence_of, is_sum, model_of
+from weigh.evidence.model import (
+    DerivedModel,
+    Model,
+    check_model,
+    evidence_of,
+    is_sum,
+    model_of,
+    name_inner,
+)
 from weigh.evidence.provenance import (
     Change,
     Provenance,

@@ -153,9 +153,32 @@ def evidence_of(model: Any, numbers: bool = False) -> Evidence:
         found, why = None, str(error)
     if isinstance(found, Evidence):
         return found
-    if not type(model).__module__.startswith("weigh."):
-        why = (
-            "give a fitted model of weigh or its Evidence. The last step of a pipeline has one, "
-            "but for the columns that the steps before it make: apply these to the rows first"
-        )
+    if not _is_own(model):
+        inner = name_inner(model) or "; give a fitted model of weigh or its Evidence"
+        raise ValueError(f"{name} has no table of weights{inner}")
     raise ValueError(f"{name} has no table of weights: {why}")
+
+
+def check_model(model: Any) -> None:
+    """Raise an error for what is no model of this package, such as a search or a pipeline."""
+    if not hasattr(model, "_score_columns"):
+        what = type(model).__name__
+        raise TypeError(f"expected a fitted model of weigh, got {what}{name_inner(model)}")
+
+
+def name_inner(model: Any) -> str:
+    """The end of an error about an object of another library: which model inside it to give."""
+    for name in ("best_estimator_", "estimator_"):  # of a search; of a tuned threshold
+        inner = getattr(model, name, None)
+        if _is_own(inner):
+            return f"; give its {name}, a fitted {type(inner).__name__}"
+    if hasattr(model, "calibrated_classifiers_"):
+        return ", which averages several models; fit a RecalibratedClassifier of weigh instead"
+    steps = getattr(model, "steps", None)
+    if steps and _is_own(steps[-1][1]):
+        return "; give its last step, and the rows as the steps before it change them"
+    return ""
+
+
+def _is_own(model: Any) -> bool:
+    return type(model).__module__.startswith("weigh.")

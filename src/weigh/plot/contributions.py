@@ -9,7 +9,14 @@ import numpy as np
 from weigh import engine
 from weigh.arrays import Floats, Integers
 from weigh.bins import printable
-from weigh.evidence import Evidence, FeatureTable, evidence_of, hundredths, with_labels
+from weigh.evidence import (
+    Evidence,
+    FeatureTable,
+    check_model,
+    evidence_of,
+    hundredths,
+    with_labels,
+)
 from weigh.frames import Table
 from weigh.parameters import check_count
 from weigh.plot.axes import (
@@ -221,6 +228,7 @@ class BalanceSheetDisplay(Display):
         **choice: Any,
     ) -> Self:
         """Draw the balance sheet of a row; `pos_label` and `against` as in `balance_sheet`."""
+        check_model(model)
         sheet = model.balance_sheet(row, **choice)
         return cls(sheet, max_items=max_items, adverse=adverse).plot(ax=ax)
 

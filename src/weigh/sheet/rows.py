@@ -12,7 +12,7 @@ from weigh import engine
 from weigh.arrays import Floats, Integers
 from weigh.bins import Cross, Feature
 from weigh.errors import Parameter, ParameterError
-from weigh.evidence import Evidence, evidence_of
+from weigh.evidence import Evidence, check_model, evidence_of
 from weigh.frames import Table, build, count_matrix
 from weigh.parameters import check_count
 from weigh.sheet.explain import difference, find_class
@@ -77,6 +77,7 @@ def reasons(model: Any, X: Any, n: int = 3, pos_label: Any = None, only: str | N
     ('Age = Child', 0.83)
     """
     check_count("n", n)
+    check_model(model)
     table = model._read(X)
     found = reason_columns(model, table, int(n), pos_label, only)
     return build(found, table.backend or model.evidence_.backend)

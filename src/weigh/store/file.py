@@ -61,8 +61,12 @@ def _text_of(model: Any) -> str:
         return to_json(model)
     if hasattr(model, "to_json") and hasattr(model, "points"):
         return str(model.to_json())
+    from weigh.evidence import name_inner  # for this error only
+
     what = type(model).__name__
-    raise TypeError(f"save takes a fitted model of this package or a scorecard, got {what}")
+    raise TypeError(
+        f"save takes a fitted model of weigh or a scorecard, got {what}{name_inner(model)}"
+    )
 
 
 def to_json(model: TableEstimator) -> str:
