@@ -582,6 +582,25 @@ def test_numbers_that_are_text_because_of_a_few_other_words_are_named():
         weigh.EvidenceNB().fit(pa.table({"code": fine, "y": y}), "y")
 
 
+@pytest.mark.parametrize(("text", "unit"), [("${}.5", "$"), ("-€{}", "€"), ("{} kg", "kg")])
+def test_numbers_with_a_currency_or_a_unit_are_named_and_are_no_ids(tmp_path, text, unit):
+    """A column of distinct amounts looks like an id, but should be a number."""
+    pay, path = [text.format(i) for i in range(300)], tmp_path / "pay.csv"
+    write_file(pa.table({"pay": pay, "y": [0, 1] * 150}), str(path))
+    said = run("fit", path, "--target", "y", "-o", tmp_path / "m.json").stderr
+    assert f"'pay' is text, but all its 300 levels are numbers with '{unit}'" in said
+    assert f"remove '{unit}' and convert it to numbers" in said
+    assert "--categorical" in said
+    assert "like an id" not in said
+    assert "leave an id out" not in said
+
+
+@pytest.mark.parametrize("code", ["A{}", "{}/7", "7.{}.{}:1"])
+def test_codes_are_no_numbers_with_a_unit(code):
+    codes_of_rows = [code.format(i % 60, i % 60) for i in range(300)]
+    weigh.EvidenceNB().fit(pa.table({"code": codes_of_rows, "y": [0, 1] * 150}), "y")
+
+
 def test_values_that_repeat_in_light_rows_are_no_ids():
     """Each weighs less than the heaviest row, but not all can weigh less than the mean."""
     table = IDS.set_column(0, "id", pa.array([f"n{i % 40}" for i in range(80)]))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any
+from unicodedata import category
 
 import numpy as np
 
@@ -163,7 +165,7 @@ def _warn_ids(
     for part in [part for feature in features for part in feature.parts]:
         text = bool(part.values) and isinstance(part.values[0], str) and not part.in_order
         n = n_rows if part.name in joined else len(part.values)
-        if text and n > NEARLY * n_rows and n_rows > FEW_IDS:
+        if text and n > NEARLY * n_rows and n_rows > FEW_IDS and not find_unit(part.values):
             what = "values" if part.other else "levels"
             each = "one for each row" if n >= n_rows else "nearly one for each row"
             warn_caller(
@@ -174,17 +176,23 @@ def _warn_ids(
 
 
 def _warn_text(part: Feature) -> None:
-    """Warn about a text column whose levels are numbers, but for a few such as "?"."""
+    """Warn about a text column of numbers with a few others such as "?", or with a unit."""
     if others := find_odd_text(part.values):
-        n = len(part.values) - len(others)
-        warn_caller(
-            ParameterWarning(
-                f"column {part.name!r} is text, but {n:,} of its {len(part.values):,} levels are "
-                f"numbers (not {others[0]!r}), and each is a category of its own; convert it to "
-                "numbers, with null for what is missing, or list it in ",
-                Parameter("categorical_features"),
-            ),
-        )
+        n, what = len(part.values) - len(others), f"numbers (not {others[0]!r})"
+        how = "convert it to numbers, with null for what is missing"
+    elif unit := find_unit(part.values):
+        n, what = sum(_unit(value) == unit for value in part.values), f"numbers with {unit!r}"
+        how = f"remove {unit!r} and convert it to numbers"
+    else:
+        return
+    share = f"{n:,} of its {len(part.values):,}" if n < len(part.values) else f"all its {n:,}"
+    warn_caller(
+        ParameterWarning(
+            f"column {part.name!r} is text, but {share} levels are {what}, and each is a category "
+            f"of its own; {how}, or list it in ",
+            Parameter("categorical_features"),
+        ),
+    )
 
 
 def find_odd_text(values: Sequence[Any]) -> list[Any]:
@@ -196,6 +204,34 @@ def find_odd_text(values: Sequence[Any]) -> list[Any]:
     others = [value for value in values if not _is_number(value)]
     n = len(values) - len(others)
     return others if n >= MANY_NUMBERS and n > MOST_NUMBERS * len(values) else []
+
+
+WITH_UNIT = re.compile(r"(\D{0,4}?)[+-]?\d[\d.,]*(\D{0,10})")
+
+
+def find_unit(values: Sequence[Any]) -> str:
+    """The currency or unit that stands beside the numbers of a text column; empty if none does.
+
+    >>> find_unit([f"${i}.50" for i in range(30)]), find_unit([f"{i} kg" for i in range(30)])
+    ('$', 'kg')
+    >>> find_unit([f"A{i}" for i in range(30)]), find_unit(["5 kg", "10 kg"])
+    ('', '')
+    """
+    if len(values) < MANY_NUMBERS or not (unit := _unit(values[len(values) // 2])):
+        return ""
+    n = sum(_unit(value) == unit for value in values)
+    return unit if n >= MANY_NUMBERS and n > MOST_NUMBERS * len(values) else ""
+
+
+def _unit(value: Any) -> str:
+    """A currency sign before a number, or the text after it."""
+    found = isinstance(value, str) and WITH_UNIT.fullmatch(value.strip())
+    if not found:
+        return ""
+    before, after = found[1].strip(), found[2].strip()
+    if before:  # other texts before a number make a code, such as A17
+        return before.lstrip("+-") if category(before[-1]) == "Sc" else ""
+    return after
 
 
 def _is_number(value: Any) -> bool:

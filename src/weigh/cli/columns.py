@@ -337,8 +337,10 @@ def _advise_text(name: str, levels: Sequence[Any], rows: int, warned: bool) -> N
 
 def _advise_mark(name: str, levels: Sequence[Any]) -> bool:
     """Print a note if a column is text because of a few marks, such as n/a, among numbers."""
-    from weigh.base.columns import find_odd_text
+    from weigh.base.columns import find_odd_text, find_unit
 
+    if find_unit(levels):
+        return True  # the fit warns
     warned = bool(find_odd_text(levels))  # by the fit, in more words than a note has
     if _advise_commas(name, levels, warned):
         return True
