@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
-from time import monotonic
 from typing import Any
 
 _on_screen: list[Any] = []
@@ -21,82 +19,42 @@ def write_above_bar(text: str) -> bool:
     return bool(_on_screen)
 
 
-PATIENCE = 5.0
-"""Seconds after which a fit in Python shows its progress."""
-
-
 @contextmanager
-def show_progress(what: str, after: float = 0.0) -> Iterator[None]:
-    """Show a progress bar in a terminal or notebook, unless progress is reported already.
-
-    `after` is the time in seconds without a bar. With it, a bar that nobody asked for is shown only
-    in the main thread of the main process, since others may share the terminal.
-    """
+def show_progress(what: str) -> Iterator[None]:
+    """Show a progress bar in a terminal or notebook, unless progress is reported already."""
     from weigh.engine import is_watched, watch  # slow to import, and every command imports this
 
-    terminal = sys.stderr.isatty()
-    hidden = after > 0 and not _is_main()
-    if hidden or is_watched() or not (terminal or _in_notebook()):
+    if is_watched() or not (sys.stderr.isatty() or _in_notebook()):
         yield
         return
-    bar: _Bar | _Line = _Bar(what) if terminal else _Line(what)
-    start = monotonic() + after
-    if terminal and not after:
-        bar(0, 0)
+    if not sys.stderr.isatty():
+        line = _Line(what)
+        try:
+            with watch(line):
+                yield
+        finally:
+            line.clear()
+        return
+    from rich.console import Console
+    from rich.progress import Progress
 
-    def report(done: int, of: int) -> None:
-        if monotonic() >= start:
-            bar(done, of)
-
-    try:
+    console = Console(stderr=True, force_jupyter=False)
+    with Progress(console=console, transient=True) as bar, _shown(console):
+        task = bar.add_task(what)
+        report: Callable[[int, int], None] = lambda done, of: bar.update(  # noqa: E731
+            task, completed=done, total=of
+        )
         with watch(report):
             yield
-    finally:
-        bar.clear()
 
 
 @contextmanager
-def hide_progress() -> Iterator[None]:
-    """Show no progress bar in this context, unless progress is reported already."""
-    from weigh.engine import is_watched, watch  # as in `show_progress`
-
-    with nullcontext() if is_watched() else watch(lambda done, of: None):
+def _shown(console: Any) -> Iterator[None]:
+    _on_screen.append(console)
+    try:
         yield
-
-
-def _is_main() -> bool:
-    """Whether this is the main thread of the main process, not a worker of joblib."""
-    from multiprocessing import current_process  # only fits need it, not every command
-
-    main = threading.current_thread() is threading.main_thread()
-    return main and current_process().name == "MainProcess"
-
-
-class _Bar:
-    """A bar in a terminal, which disappears at the end."""
-
-    def __init__(self, what: str) -> None:
-        self.what = what
-        self.bar: Any = None
-
-    def __call__(self, done: int, of: int) -> None:
-        if self.bar is None:
-            from rich.console import Console
-            from rich.progress import Progress
-
-            console = Console(stderr=True, force_jupyter=False)
-            self.bar = Progress(console=console, transient=True)
-            self.task = self.bar.add_task(self.what)
-            self.bar.start()
-            _on_screen.append(console)
-        if of:
-            self.bar.update(self.task, completed=done, total=of)
-
-    def clear(self) -> None:
-        """Remove the bar, if there was one."""
-        if self.bar is not None:
-            _on_screen.remove(self.bar.console)
-            self.bar.stop()
+    finally:
+        _on_screen.remove(console)
 
 
 class _Line:

@@ -19,7 +19,6 @@ from weigh.evidence import Evidence, evidence_of, inherit, record
 from weigh.folds import Split, check_folds, read_splits
 from weigh.frames import Sample, label_sample, read, set_names
 from weigh.parameters import read_rate
-from weigh.progress import PATIENCE, show_progress
 
 PREFIT = "prefit"
 
@@ -87,7 +86,6 @@ class RecalibratedClassifier(EvidenceModel):
         self.cv = cv
         self.random_state = random_state
 
-    @show_progress("fitting", after=PATIENCE)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the tables to all rows, and the recalibration to hold-out rows.
 

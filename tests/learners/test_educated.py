@@ -1,7 +1,6 @@
 """EducatedNB as a learner: what all share, weights and order, hard data, files, the command."""
 
 from contextlib import nullcontext
-from threading import Thread
 
 import numpy as np
 import pandas as pd
@@ -11,7 +10,6 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit, logit
-from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from tests.literal import change_of_prior
 from tests.model_files import validate
@@ -448,66 +446,14 @@ def test_verbose_shows_a_bar_on_a_terminal_and_changes_nothing_else(monkeypatch,
     silent = EducatedNB(pairs=0).fit(X, y)
     EducatedNB(pairs=0, verbose=True).fit(X, y)  # nobody watches
     monkeypatch.setattr(progress.sys.stderr, "isatty", lambda: True)
-    EducatedNB(pairs=0, verbose=False).fit(X, y)
+    EducatedNB(pairs=0).fit(X, y)
     assert capsys.readouterr().err == ""
     model = EducatedNB(pairs=0, verbose=True).fit(X, y)
     assert "fitting" in capsys.readouterr().err
     np.testing.assert_array_equal(model.predict_proba(X), silent.predict_proba(X))
 
 
-@pytest.mark.parametrize(
-    "model",
-    [
-        EducatedNB(pairs=0),
-        weigh.EvidenceNB(),
-        weigh.RecalibratedClassifier(weigh.EvidenceNB()),
-        weigh.EducatedRegressor(pairs=0),
-        weigh.BoostedNBRegressor(n_rounds=3),
-    ],
-    ids=lambda model: type(model).__name__,
-)
-def test_a_fit_of_more_than_five_seconds_shows_a_bar_on_a_terminal(model, monkeypatch, capsys):
-    from weigh import progress
-
-    X = pd.DataFrame({"a": np.arange(200) % 9, "b": np.arange(200) % 4, "y": np.arange(200) % 2})
-    monkeypatch.setattr(progress.sys.stderr, "isatty", lambda: True)
-    now = [0.0]
-
-    def pass_time(seconds):
-        now[0] += seconds
-        return now[0]
-
-    monkeypatch.setattr(progress, "monotonic", lambda: pass_time(0.0))
-    clone(model).fit(X, "y")
-    assert capsys.readouterr().err == ""
-    monkeypatch.setattr(progress, "monotonic", lambda: pass_time(2.6))
-    clone(model).fit(X, "y")
-    assert "fitting" in capsys.readouterr().err
-    worker = Thread(target=clone(model).fit, args=(X, "y"))
-    worker.start()
-    worker.join()
-    assert capsys.readouterr().err == ""
-    monkeypatch.setattr(progress.sys.stderr, "isatty", lambda: False)
-    clone(model).fit(X, "y")
-    assert capsys.readouterr().err == ""
-
-
-def test_verbose_false_shows_no_bar_however_long_the_fit_takes(monkeypatch, capsys):
-    from itertools import count
-
-    from weigh import progress
-
-    clock = count(0, 100)
-    monkeypatch.setattr(progress, "monotonic", lambda: next(clock))
-    monkeypatch.setattr(progress.sys.stderr, "isatty", lambda: True)
-    EducatedNB(pairs=0, verbose=False).fit(datasets.titanic(), "Survived")
-    assert capsys.readouterr().err == ""
-    with progress.show_progress("whole"):  # which a command shows
-        EducatedNB(pairs=0, verbose=False).fit(datasets.titanic(), "Survived")
-    assert "whole" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("verbose", ["yes", 0.5, -1])
+@pytest.mark.parametrize("verbose", ["yes", None, 0.5, -1])
 def test_verbose_is_true_or_false(verbose):
     with pytest.raises(ValueError, match="verbose"):
         EducatedNB(pairs=0, verbose=verbose).fit(datasets.titanic(), "Survived")

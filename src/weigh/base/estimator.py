@@ -34,7 +34,6 @@ from weigh.evidence.view import summarise_model, tell_classes
 from weigh.frames import Sample, Table, label_sample, name_columns, read, set_names
 from weigh.parameters import check_parameters, read_crosses, read_rate, read_settings
 from weigh.predicting import Predictor, Reader
-from weigh.progress import PATIENCE, show_progress
 from weigh.tally import Tally
 
 
@@ -355,7 +354,6 @@ class EvidenceClassifier(EvidenceModel, BinnedEstimator, ABC):
         self.provenance_ = record(sample.table, y)
         return self
 
-    @show_progress("fitting", after=PATIENCE)
     def _fit_sample(self, sample: Sample) -> Self:
         learnt = branch(self._learn(sample), self.ask_if, sample.table)
         self._name(sample.table.names, sample.table.named)

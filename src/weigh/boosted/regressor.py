@@ -31,7 +31,6 @@ from weigh.evidence import Evidence, FeatureTable, record, rows_added
 from weigh.folds import Mask, check_folds, read_splits
 from weigh.frames import Sample, Table, number_sample, read
 from weigh.parameters import is_count, is_number
-from weigh.progress import PATIENCE, show_progress
 from weigh.sheet import EstimateSheet, refuse_classes
 from weigh.tally import Tally, count_placed_soft
 
@@ -142,7 +141,6 @@ class BoostedNBRegressor(RegressorMixin, NumberEstimator):
         estimate: Any = super().evidence_
         return estimate.evidence  # type: ignore[no-any-return]
 
-    @show_progress("fitting", after=PATIENCE)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model to a table.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -23,7 +24,7 @@ from weigh.evidence import Evidence, weigh_tally
 from weigh.folds import check_folds
 from weigh.frames import FarTable, Sample, Table
 from weigh.parameters import is_count, read_columns, read_orders, read_pairs
-from weigh.progress import hide_progress, show_progress
+from weigh.progress import show_progress
 
 
 @dataclass(frozen=True)
@@ -86,9 +87,8 @@ class EducatedNB(EducatedParameters, EvidenceClassifier):
         Not used: there are no hold-out rows. A string names a column that is not a feature.
     random_state : int, RandomState or None
         Not used: nothing is random. Both exist for compatibility with other learners.
-    verbose : bool, optional
-        Whether to show a progress bar during `fit`, on a terminal or in a notebook. Default: in a
-        fit of more than 5 seconds.
+    verbose : bool, default=False
+        Show a progress bar during `fit`, on a terminal or in a notebook.
 
     Attributes
     ----------
@@ -133,7 +133,7 @@ class EducatedNB(EducatedParameters, EvidenceClassifier):
     multiclass: str = "softmax"
     cv: Any = 4
     random_state: Any = None
-    verbose: Any = None
+    verbose: Any = False
 
     _extras = ("scales_", "loo_loss_", "n_passes_", "pair_gains_", "loosening_", "point_")
     _later_extras = ("pair_gains_", "loosening_", "point_")
@@ -144,9 +144,7 @@ class EducatedNB(EducatedParameters, EvidenceClassifier):
     point_: Any = field(init=False)  # weight of one point, if `weigh.simplify` rounded to points
 
     def _fit_sample(self, sample: Sample) -> Self:
-        if self.verbose is None:
-            return super()._fit_sample(sample)
-        with show_progress("fitting") if self.verbose else hide_progress():
+        with show_progress("fitting") if self.verbose else nullcontext():
             return super()._fit_sample(sample)
 
     def _learn(self, sample: Sample) -> Evidence:
@@ -187,9 +185,9 @@ class EducatedNB(EducatedParameters, EvidenceClassifier):
     def _check(self, n_classes: int) -> None:
         check_pairs(self.pairs)
         level = is_count(self.verbose) and self.verbose >= 0  # as some libraries have it
-        if not (self.verbose is None or isinstance(self.verbose, bool | np.bool_) or level):
+        if not (isinstance(self.verbose, bool | np.bool_) or level):
             raise ParameterError(
-                Parameter("verbose"), f" must be True, False or None, got {self.verbose!r}"
+                Parameter("verbose"), f" must be True or False, got {self.verbose!r}"
             )
         if self.multiclass not in ("softmax", "ovr"):
             raise ValueError(f"multiclass must be 'softmax' or 'ovr', got {self.multiclass!r}")

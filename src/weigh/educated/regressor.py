@@ -51,7 +51,6 @@ from weigh.formula import Spread
 from weigh.frames import Sample, Table, as_rows, build_beside, number_sample, read
 from weigh.newton.regression import Family
 from weigh.parameters import read_orders
-from weigh.progress import PATIENCE, show_progress
 from weigh.sheet import (
     COVERAGE,
     EstimateSheet,
@@ -193,7 +192,6 @@ class EducatedRegressor(EducatedParameters, RegressorMixin, NumberEstimator):
         self.provenance_ = record(sample.table, y)
         return self
 
-    @show_progress("fitting", after=PATIENCE)
     def _learn(self, sample: Sample, family: Family, numbers: Floats, apart: Floats) -> None:
         tally = self._tally(sample)
         features = [counts.feature for counts in tally.tables]
