@@ -537,14 +537,14 @@ def test_a_cut_off_that_is_no_probability_of_a_class_says_what_to_give(
     assert "'0.3;0.5' is no list of numbers" in fails(*asked, "0.3;0.5", code=2)
     run("fit", flowers, "--target", "kind", "-o", tmp_path / "many.json")
     many = ["evaluate", tmp_path / "many.json", flowers, "--target", "kind", "--cut-off", "0.3"]
-    assert "--cut-off needs one class against the rest; choose it with --pos-label" in fails(*many)
+    assert "--cut-off needs one class against the rest" in fails(*many)
     assert "At the cut-off 0.3, " in run(*many, "--pos-label", "rose").stdout
     number = write_table(titanic().append_column("n", pa.array(range(2201))), tmp_path / "n.csv")
     run(
         "fit", number, "--target", "n", "--learner", "educated-regressor", "-o", tmp_path / "n.json"
     )
     asked = ["evaluate", tmp_path / "n.json", number, "--target", "n", "--cut-off", "30"]
-    assert "--cut-off is not for this model, which predicts numbers" in fails(*asked)
+    assert "which predicts numbers" in fails(*asked)
 
 
 def test_evaluate_shows_training_rows_beside(model, people, python_model, tmp_path):
