@@ -608,6 +608,19 @@ def test_rows_that_are_all_alike_have_no_test_of_the_mean_total(n):
     assert (check.level, check.index) == ("none", 0.0)
 
 
+def test_a_drift_of_numbers_far_from_zero_is_that_of_the_same_numbers_near_zero():
+    x = np.linspace(0, 1, 400)
+    y = 1000 * x + 50 * np.sin(9e3 * x)
+    later = pa.table({"x": x[200:]})
+    near, far = (
+        check_of(weigh.drift(weigh.EducatedRegressor().fit(pa.table({"x": x}), y + at), later), "mean total")
+        for at in (0.0, 1.7e9)
+    )
+    assert near.level == "alarm"
+    assert far.level == "alarm"
+    assert far.index == pytest.approx(near.index, rel=1e-3)
+
+
 @pytest.mark.parametrize("labels", [None, "y"])
 def test_a_reader_that_can_be_read_once_is_compared_like_its_table(labels):
     model, (X, y) = fit(), draw(np.random.default_rng(1), 500)

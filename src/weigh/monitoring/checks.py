@@ -138,11 +138,6 @@ def compare_unseen(old: Floats, new: Floats) -> float:
 # ------------------------------------------------------------ totals
 
 
-ROUNDING = 1e-6
-"""Least standard deviation of totals, relative to their mean, that rounding cannot explain: that
-of the sums of a service is a small difference of large numbers."""
-
-
 def check_means(evidence: Evidence, totals: Totals) -> list[Check]:
     """Check the mean total, before any recalibration, against that of training by a t test.
 
@@ -150,9 +145,8 @@ def check_means(evidence: Evidence, totals: Totals) -> list[Check]:
     which is used in its place. If all new rows have the same total, there is no test.
     """
     n_old, n_new = float(evidence.class_counts.sum()), totals.n
-    same = totals.deviation <= ROUNDING * np.abs(totals.mean)  # all rows have one total
     before = evidence.prior_row + sum(t.counts.sum(axis=1) @ t.by_class / n_old for t in evidence)
-    spread = np.where(same, 0.0, totals.deviation if n_new > 1 else 0.0)
+    spread = totals.deviation if n_new > 1 else 0.0 * totals.deviation
     checks = []
     for c, (shift, sd) in enumerate(zip(totals.mean - before, spread, strict=True)):
         distance = shift / sd if sd > 0 else 0.0

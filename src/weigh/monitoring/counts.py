@@ -82,7 +82,9 @@ def count_rows(evidence: Evidence, table: Table) -> tuple[list[LevelCounts], Tot
             seen[j].margins += _sum_margins(evidence.scored[j], scored[j])
         for found, feature, places in zip(seen, evidence.features, placed, strict=True):
             _add_levels(found, feature, batch, places)
-    return seen, Totals(table.n_rows, totals.mean(axis=0), totals.std(axis=0), totals)
+    differ = np.ptp(totals, axis=0) > 0  # the mean of equal numbers is rounded
+    deviation = np.where(differ, totals.std(axis=0), 0.0)
+    return seen, Totals(table.n_rows, totals.mean(axis=0), deviation, totals)
 
 
 def _add_levels(found: LevelCounts, feature: Feature | Cross, batch: Table, places: Placed) -> None:
@@ -236,6 +238,11 @@ def _levels(table: FeatureTable, own: dict[tuple[str, ...], float]) -> tuple[Flo
     return np.asarray(rows + rest * share / share.sum()), ~listed
 
 
+ROUNDING = 1e-6
+"""Least standard deviation, relative to the mean, that the sums of a service show: it is a small
+difference of large numbers."""
+
+
 def _totals(evidence: Evidence, own: dict[tuple[str, ...], float], n: int) -> Totals:
     names = [(name,) for name in evidence.class_names] if len(evidence.prior_row) > 1 else [()]
     sums, squares = (
@@ -243,4 +250,5 @@ def _totals(evidence: Evidence, own: dict[tuple[str, ...], float], n: int) -> To
         for what in ("total_sum", "total_squares_sum")
     )
     mean = sums / n
-    return Totals(n, mean, np.sqrt(np.maximum(squares / n - mean**2, 0.0)))
+    deviation = np.sqrt(np.maximum(squares / n - mean**2, 0.0))
+    return Totals(n, mean, np.where(deviation > ROUNDING * np.abs(mean), deviation, 0.0))
