@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from weigh.errors import Parameter, ParameterError
 from weigh.metrics import ErrorRates, Scored, error_rates, net_benefit
 from weigh.metrics.numbers import COVERAGE, LARGEST, NAN, Bounded, check_coverage
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -47,8 +50,13 @@ class Options:
 
     @property
     def of_groups(self) -> float:
-        """The cut-off at which groups are decided: the only one given, or that of the costs."""
-        return self.cut_offs[0] if len(self.cut_offs) == 1 else self.threshold
+        """The cut-off at which groups are decided."""
+        return choose_of_groups(self.cut_offs, self.threshold)
+
+
+def choose_of_groups(given: Sequence[T], implied: T) -> T:
+    """The cut-off for groups, or the decision at it: the only one given, or that of the costs."""
+    return given[0] if len(given) == 1 else implied
 
 
 def _read_cut_offs(cut_off: Any) -> tuple[float, ...]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weigh.bins import label
-from weigh.evaluation.decisions import Decision
+from weigh.evaluation.decisions import Decision, choose_of_groups
 from weigh.evaluation.groups import Group, ManyGroup, notes_of
 from weigh.evaluation.measures import ManyMeasures, Measures
 from weigh.layout import Grid, View, fold_rest, percent, tabulate
@@ -203,10 +203,9 @@ def _groups(found: Evaluation) -> tuple[Grid, ...]:
     groups = [group for group in found.groups if isinstance(group, Group)]
     if not groups or not isinstance(found.validation, Measures):
         return ()
-    given = found.validation.cut_offs
-    (decided,) = given if len(given) == 1 else (found.validation.decision,)  # as `measure_groups`
-    at = decided.rates.threshold
-    return _calibration_by(found.by, groups), _errors_by(found.by, groups, at)
+    decided = choose_of_groups(found.validation.cut_offs, found.validation.decision)
+    by, at = found.by, decided.rates.threshold
+    return _calibration_by(by, groups), _errors_by(by, groups, at)
 
 
 def _calibration_by(by: str, groups: list[Group]) -> Grid:
