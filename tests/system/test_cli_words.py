@@ -595,7 +595,9 @@ def test_numbers_with_a_currency_or_a_unit_are_named_and_are_no_ids(tmp_path, te
     assert "leave an id out" not in said
 
 
-@pytest.mark.parametrize("code", ["A{}", "{}/7", "7.{}.{}:1"])
+@pytest.mark.parametrize(
+    "code", ["A{}", "{}/7", "7.{}.{}:1", "{}A", "{}th", "{}/X", "00{} Z", "{}:"]
+)
 def test_codes_are_no_numbers_with_a_unit(code):
     codes_of_rows = [code.format(i % 60, i % 60) for i in range(300)]
     weigh.EvidenceNB().fit(pa.table({"code": codes_of_rows, "y": [0, 1] * 150}), "y")

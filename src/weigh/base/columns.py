@@ -207,6 +207,9 @@ def find_odd_text(values: Sequence[Any]) -> list[Any]:
 
 
 WITH_UNIT = re.compile(r"(\D{0,4}?)[+-]?\d[\d.,]*(\D{0,10})")
+UNITS = {"%", "‰", "°", "°C", "°F", "g", "kg", "mg", "lb", "lbs", "oz", "m", "km", "cm", "mm", "mi"}
+UNITS |= {"ft", "in", "l", "ml", "s", "sec", "ms", "min", "h", "hr", "hrs", "k", "K", "GB", "MB"}
+"""Units that may stand right behind a number; other texts there make a code, such as 17A or 3rd."""
 
 
 def find_unit(values: Sequence[Any]) -> str:
@@ -214,8 +217,10 @@ def find_unit(values: Sequence[Any]) -> str:
 
     >>> find_unit([f"${i}.50" for i in range(30)]), find_unit([f"{i} kg" for i in range(30)])
     ('$', 'kg')
-    >>> find_unit([f"A{i}" for i in range(30)]), find_unit(["5 kg", "10 kg"])
+    >>> find_unit([f"A{i}" for i in range(30)]), find_unit([f"{i}B" for i in range(30)])
     ('', '')
+    >>> find_unit([f"{i} pieces" for i in range(30)]), find_unit(["5 kg", "10 kg"])
+    ('pieces', '')
     """
     if len(values) < MANY_NUMBERS or not (unit := _unit(values[len(values) // 2])):
         return ""
@@ -224,14 +229,19 @@ def find_unit(values: Sequence[Any]) -> str:
 
 
 def _unit(value: Any) -> str:
-    """A currency sign before a number, or the text after it."""
+    """A currency sign before a number, or a currency, a unit or a word after it."""
     found = isinstance(value, str) and WITH_UNIT.fullmatch(value.strip())
     if not found:
         return ""
     before, after = found[1].strip(), found[2].strip()
     if before:  # other texts before a number make a code, such as A17
-        return before.lstrip("+-") if category(before[-1]) == "Sc" else ""
-    return after
+        return before.lstrip("+-") if _is_currency(before[-1]) else ""
+    is_word = found[2].startswith(" ") and len(after) > 1 and after.isalpha()
+    return after if after in UNITS or _is_currency(after) or is_word else ""
+
+
+def _is_currency(text: str) -> bool:
+    return len(text) == 1 and category(text) == "Sc"
 
 
 def _is_number(value: Any) -> bool:
