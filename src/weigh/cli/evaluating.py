@@ -348,6 +348,8 @@ def drift(
         found = weigh.drift(fitted, rows, known, metrics=metrics, **asked)
     if output is not None:
         write_text(found.to_html(), output)
+    if known is None and outcome_of(fitted, event, duration, entry) is None:
+        _note_target(fitted, tables)
     print_found(found, as_json)
     if fail_on is not None and found.reaches(fail_on):
         ctx.exit(DRIFTED)
@@ -359,8 +361,6 @@ def _find_known(
     """The columns of the true outcomes: as given, or those of a survival model's fit."""
     times = outcome_of(model, *given)
     if times is None:
-        if target is None:
-            _note_target(model, tables)
         return target
     if target is not None:
         raise click.UsageError("a survival model takes --event and --duration in place of --target")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -124,7 +125,10 @@ def read_times(given: str | None) -> list[float] | None:
 def read_cut_offs(given: Sequence[str]) -> list[float] | None:
     """The numbers in texts such as 0.3 and 0.4,0.5; None without a text."""
     try:
-        return [float(part) for text in given for part in text.split(",")] or None
+        numbers = [float(part) for text in given for part in text.split(",")]
+        if not all(map(isfinite, numbers)):
+            raise ValueError
+        return numbers or None
     except ValueError:
         raise click.BadParameter(
             f"{','.join(given)!r} is no list of numbers such as 0.3 or 0.3,0.5"
