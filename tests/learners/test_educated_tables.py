@@ -246,7 +246,7 @@ def test_the_covariance_is_that_of_the_centred_weights():
     error = np.sqrt(expected[np.ix_(at, at)].sum())
     ends = expit(sheet.total + ndtri(0.95) * error * np.array([-1, 1]))
     np.testing.assert_allclose(sheet.interval, ends, rtol=1e-4)
-    assert "assumes that the weights follow their prior" in str(sheet)
+    assert "assumes that the weights are about as large as the fit expects" in str(sheet)
 
 
 def test_a_merged_weight_is_no_surer_than_the_levels_that_it_stands_for(monkeypatch):
@@ -374,8 +374,11 @@ def test_a_sheet_says_whether_its_interval_takes_the_scales_for_known(tmp_path):
         texts.append(str(loaded.balance_sheet({"x": 0.5})))
         assert loaded.evidence_.scales_estimated is not known
         page = weigh.calculator(loaded)
-        assert ("follow their prior, with known scales" in str(page)) is known
-    assert "assumes that the weights follow their prior." in texts[0]
-    assert "assumes that the weights follow their prior, with known scales." in texts[1]
+        assert ("the fit expects, with known scales" in str(page)) is known
+    assert "assumes that the weights are about as large as the fit expects." in texts[0]
+    assert (
+        "assumes that the weights are about as large as the fit expects, with known scales."
+        in texts[1]
+    )
     weigh.save(loaded, path)
     assert not weigh.load(path).evidence_.scales_estimated

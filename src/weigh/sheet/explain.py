@@ -35,7 +35,7 @@ ONE_BY_ONE = (
 )
 EDITED = "the tables were edited, so the errors of the fit no longer apply"
 
-PRIOR = "that the weights follow their prior"
+PRIOR = "that the weights are about as large as the fit expects"
 """The assumption of an interval that uses the covariance of all weights."""
 
 SCALES = f"{PRIOR}, with known scales"
