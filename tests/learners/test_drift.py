@@ -612,10 +612,8 @@ def test_a_drift_of_numbers_far_from_zero_is_that_of_the_same_numbers_near_zero(
     x = np.linspace(0, 1, 400)
     y = 1000 * x + 50 * np.sin(9e3 * x)
     later = pa.table({"x": x[200:]})
-    near, far = (
-        check_of(weigh.drift(weigh.EducatedRegressor().fit(pa.table({"x": x}), y + at), later), "mean total")
-        for at in (0.0, 1.7e9)
-    )
+    models = [weigh.EducatedRegressor().fit(pa.table({"x": x}), y + at) for at in (0.0, 1.7e9)]
+    near, far = (check_of(weigh.drift(model, later), "mean total") for model in models)
     assert near.level == "alarm"
     assert far.level == "alarm"
     assert far.index == pytest.approx(near.index, rel=1e-3)
