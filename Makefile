@@ -36,7 +36,9 @@ KERNELS := $(shell grep -qw avx512f /proc/cpuinfo && echo SkylakeX) $(shell grep
 
 ROWS ?= 5e7
 
-demo: .venv/ready
+demo:
+	@test -e .venv/ready || echo "installing into .venv: about two minutes and 1.3 GB"
+	@$(MAKE) --silent .venv/ready
 	@$(BIN)/weigh demo
 	@echo "to use it here: . .venv/bin/activate"
 
