@@ -11,7 +11,7 @@
 # make bench     speed, memory, growth and accuracy beside rivals
 # make bench-rivals an environment for each rival (make bench says which are missing)
 # make bench-scale files larger than memory, beside DuckDB (50 million rows; ROWS=2e6 for a try)
-# make pictures  draw the pictures of docs/plots and docs/pictures
+# make pictures  draw the pictures of docs/plots, docs/pictures and docs/tutorial
 # make quality   compare the probabilities with other libraries' (hours; needs WEIGH_DATA)
 # Tests start hundreds of processes: without bytecode each would compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -114,6 +114,7 @@ bench-scale: .venv-bench/ready
 pictures: .venv/system
 	$(BIN)/python -m benchmarks.gallery
 	$(BIN)/python -m benchmarks.pictures
+	$(BIN)/python -m benchmarks.tutorial
 
 quality: .venv-bench/ready
 	$(BENCH)/python -m benchmarks.quality

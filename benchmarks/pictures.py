@@ -6,13 +6,15 @@ python -m benchmarks.pictures --only heloc --rows 5000
 Three models: `census` (mixed columns, fourteen of the census set), `heloc` (23 numeric columns with
 special codes, generated) and `pairs` (forty pairs). Each gives the display, the report on a wide
 screen, on a phone, in the dark and on paper, and the calculator. `editor` is the editor in the
-browser. They need Chromium and WEIGH_DATA.
+browser. They need Chromium and WEIGH_DATA. All are written to build/pictures; docs/pictures has
+those that pages show.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import tempfile
 import time
 from base64 import b64decode
@@ -35,7 +37,11 @@ import weigh
 from weigh.frames import read_file
 from weigh.workbench import Session, edit_in_browser
 
-FOLDER = Path(__file__).parents[1] / "docs" / "pictures"
+ROOT = Path(__file__).parents[1]
+FOLDER, DOCS = ROOT / "build" / "pictures", ROOT / "docs" / "pictures"
+SHOWN = ("heloc-report.png", "editor.png")
+"""Pictures of the documentation."""
+
 DATA = Path(os.environ.get("WEIGH_DATA", Path(__file__).parents[2] / "shared" / "data"))
 COLUMNS = (
     "age", "class_of_worker", "education", "wage_per_hour", "marital_stat", "major_industry_code",
@@ -171,7 +177,7 @@ def main() -> None:
     parser.add_argument("--only", choices=[*SETS, "editor"])
     parser.add_argument("--rows", type=int, default=2500, help="rows to fit, and as many to judge")
     given = parser.parse_args()
-    FOLDER.mkdir(exist_ok=True)
+    FOLDER.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as profile:
         camera = Browser(Path(profile))
         try:
@@ -184,6 +190,8 @@ def main() -> None:
             camera.close()
     for picture in sorted(FOLDER.glob("*.png")):
         print(f"{picture.name}: {picture.stat().st_size / 1000:.0f} kB")
+        if picture.name in SHOWN:
+            shutil.copy(picture, DOCS)
 
 
 if __name__ == "__main__":
