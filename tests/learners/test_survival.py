@@ -995,9 +995,49 @@ def test_probabilities_begin_where_enough_rows_are_at_risk():
     since = 1 - model.predict_survival(later, [3.0])
     assert (since > 0).all()
     assert any("not come by day 3" in line for line in found.findings)
-    with pytest.raises(ParameterError, match="above 3") as error:
+    with pytest.raises(ParameterError, match=r"above 5 .* up to 3, and none from then to 5; got 2"):
         evaluate(model, frame, LATE, times=[2, 40])
+    again = pd.concat([frame, few.assign(days=90.0, start=2.0)], ignore_index=True)
+    with pytest.raises(ParameterError, match=r"above 3 .* up to 3; got 2") as error:
+        evaluate(model, again, LATE, times=[2, 40])
     assert error.value.parameter == "times"
+
+
+def test_times_up_to_the_first_entry_are_refused_by_name():
+    model, frame = EducatedSurvival(pairs=0).fit(draw(1000), BOTH), draw_late(400, 1, least=50.0)
+    frame["start"] = np.maximum(frame["start"], 50.0)
+    for times in (40, 50, [40, 90]):
+        with pytest.raises(ParameterError, match=r"above 50 and at most \d+.* got [45]0") as error:
+            evaluate(model, frame, LATE, times=times)
+        assert error.value.parameter == "times"
+    assert np.isfinite(evaluate(model, frame, LATE, times=51).moments[0].brier)
+    few = pd.DataFrame({"age": 50.0, "drug": "a", "days": 6.0, "died": [True] * 3, "start": 0.0})
+    early = pd.concat([few, frame], ignore_index=True)  # no row is at risk from 6 to 50
+    with pytest.raises(ParameterError, match=r"above 50 .* and none from then to 50; got 10"):
+        evaluate(model, early, LATE, times=10)
+
+
+def test_a_time_at_which_no_row_is_at_risk_has_no_brier_score(tmp_path):
+    late = draw_late(400, 1, least=50.0)
+    late["start"] = np.maximum(late["start"], 50.0)
+    frame = pd.concat([draw(200, seed=2).assign(start=0.0), late], ignore_index=True)
+    early = frame.index < 200
+    frame.loc[early, "days"] = np.minimum(np.ceil(frame["days"][early] / 10), 20.0)
+    event, duration, entry = columns_of(frame)
+    assert not ((entry < 30) & (duration >= 30)).any()
+    own = brier_scores(event, duration, np.full((len(frame), 2), 0.5), np.array([0.0, 30.0]), entry)
+    assert np.isnan(own).all()
+    model = EducatedSurvival(pairs=0).fit(draw(1000), BOTH)
+    found = evaluate(model, frame, LATE, times=[10, 30, 60])
+    known = [not np.isnan([moment.brier, moment.brier_base]).any() for moment in found.moments]
+    assert known == [True, False, True]
+    assert np.isfinite([found.brier, found.brier_base]).all()
+    line = next(own for own in found.to_text().splitlines() if own.startswith("30 "))
+    assert line.split()[-2:] == ["-", "-"]
+    told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert told["moments"][1]["brier"] is None
+    page = weigh.report(model, evaluation=found)
+    assert "nan" not in page.split("Probability of the event over time")[1].split("</table>")[0]
 
 
 def test_groups_with_late_entry_have_a_concordance():

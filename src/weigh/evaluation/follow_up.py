@@ -41,6 +41,11 @@ class FollowUp:
         rows = replace(outcomes.rows(kept), entry=later)
         return replace(every.take(kept), outcomes=rows, start=start)
 
+    @property
+    def first(self) -> float:
+        """The first entry: up to then, no row is at risk."""
+        return float(self.outcomes.entry.min())
+
     def take(self, places: Any) -> FollowUp:
         """Some of the rows."""
         return replace(self, logs=self.logs[places], outcomes=self.outcomes.rows(places))

@@ -29,6 +29,7 @@ class Moment:
     """One time: mean predicted and observed probability of the event by then, and Brier score.
 
     `brier_base` is the score of the Kaplan-Meier estimate of these rows, which uses no features.
+    With late entry, both are NaN (None in plain data) at a time when no row is at risk.
     """
 
     time: float
@@ -204,8 +205,8 @@ class SurvivalEvaluation(Grouped):
             "Observed": lambda own: own.observed.spelled(share_of),
         }
         scores = {
-            "Brier": lambda moment: f"{moment.brier:.4f}",
-            "Kaplan-Meier's": lambda moment: f"{moment.brier_base:.4f}",
+            "Brier": lambda moment: number(moment.brier),
+            "Kaplan-Meier's": lambda moment: number(moment.brier_base),
         }
         moments = {self.duration: lambda moment: f"{moment.time:g}"} | estimates | scores
         bands = {"Rows": lambda band: f"{band.rows:,}"} | estimates
@@ -273,7 +274,7 @@ def _measure(
         raise ParameterError(
             Parameter("y"), f" has no event by {last:g}, the end of the model's follow-up"
         )
-    asked, at = _choose_times(model, came, times, (rows.start, last))
+    asked, at = _choose_times(model, came, times, rows, last)
     own, base = rows.score(_list_times(came))
     return SurvivalEvaluation(
         model=type(model).__name__,
@@ -294,11 +295,11 @@ def _measure(
 
 
 def _choose_times(
-    model: Any, came: Floats, times: Any, ends: tuple[float, float]
+    model: Any, came: Floats, times: Any, rows: FollowUp, last: float
 ) -> tuple[Floats, float]:
     """The times of the moments, and the time of the bands."""
     if times is not None:
-        asked = _read_times(model, times, *ends)
+        asked = _read_times(model, times, rows, last)
         return asked, float(asked[len(asked) // 2])
     asked = np.quantile(came, MOMENTS, method="inverted_cdf")
     return asked, float(asked[2])
@@ -309,22 +310,26 @@ def _list_times(came: Floats) -> Floats:
     return np.unique(np.quantile(came, np.linspace(0.02, 0.9, 45), method="inverted_cdf"))
 
 
-def _read_times(model: Any, times: Any, start: float, last: float) -> Floats:
-    """The given times in order, after the start of these rows and up to their last event."""
+def _read_times(model: Any, times: Any, rows: FollowUp, last: float) -> Floats:
+    """The given times in order, after the first entry of these rows and up to their last event."""
     found: Floats = model._order_times(times)
-    if found[0] <= start:
-        raise ParameterError(
-            Parameter("times"),
-            f" must be above {start:g}, because fewer than {LEAST} rows were at risk at the events "
-            f"up to then; got {found[0]:.12g}",
-        )
+    span = f" must be above {rows.first:.12g} and at most {last:.12g}"
+    if found[0] <= rows.first:
+        told = f"{span}, because {_why_not_earlier(rows)}; got {found[0]:.12g}"
+        raise ParameterError(Parameter("times"), told)
     if found[-1] > last:
-        raise ParameterError(
-            Parameter("times"),
-            f" must be above {start:g} and at most {last:g}, the last event of these rows; got "
-            f"{found[-1]:.12g}",
-        )
+        told = f"{span}, the last event of these rows; got {found[-1]:.12g}"
+        raise ParameterError(Parameter("times"), told)
     return found
+
+
+def _why_not_earlier(rows: FollowUp) -> str:
+    """The reason why probabilities begin after the first entry."""
+    first, start = f"{rows.first:.12g}", f"{rows.start:.12g}"
+    if not rows.start:
+        return f"no row had entered before {first}"
+    few = f"fewer than {LEAST} rows were at risk at the events up to {start}"
+    return few if first == start else f"{few}, and none from then to {first}"
 
 
 def _moments(rows: FollowUp, times: Floats, coverage: float) -> tuple[Moment, ...]:

@@ -176,7 +176,8 @@ def brier_scores(
     et al. 1999). `survival` has one row per row of data and one column per time.
 
     With an `entry`, the score at t is that of the rows that entered before t. G and `survival` are
-    then conditional on what is known at the entry: G(t)/G(entry), and no event by the entry.
+    then conditional on what is known at the entry: G(t)/G(entry), and no event by the entry. It is
+    NaN while no row is at risk and some enter later.
     """
     event = np.asarray(event, dtype=np.bool_)
     entry = np.zeros(len(duration)) if entry is None else entry
@@ -186,11 +187,15 @@ def brier_scores(
     stays = censored.between(start, end, before=True)
     found = []
     for time, own in zip(times, survival.T, strict=True):
-        came, beyond = event & (duration <= time), (duration > time) & (entry < time)
+        entered = entry < time
+        if not entered.all() and not (entered & (duration >= time)).any():
+            found.append(NAN)
+            continue
+        came, beyond = event & (duration <= time), (duration > time) & entered
         left = censored.between(start, _after(time))
         counts = np.where(came, 1 / stays, 0.0) + np.where(beyond, 1 / left, 0.0)
         total = float(counts @ (own - beyond) ** 2)
-        found.append(total / int((entry < time).sum()))
+        found.append(total / int(entered.sum()))
     return np.array(found)
 
 
