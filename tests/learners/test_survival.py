@@ -914,6 +914,22 @@ def test_brier_scores_with_late_entry_are_those_of_the_formula():
         assert found == pytest.approx(total / (entry < time).sum())
 
 
+def test_waves_that_are_censored_at_their_end_have_the_brier_scores_of_each_wave():
+    random = np.random.default_rng(0)
+    entry = random.integers(0, 6, 400) * 10.0
+    duration, event = entry + random.integers(1, 6, 400), random.random(400) < 0.5
+    event[duration == entry + 5] = False  # so nobody stays beyond the end of a wave
+    survival = random.random((400, 1))
+    for time in np.arange(3.0, 60.0, 10.0):
+        found = brier_scores(event, duration, survival, np.array([time]), entry)
+        total = 0.0
+        for wave in np.unique(entry[entry < time]):
+            own = entry == wave
+            rows = event[own], duration[own], survival[own], np.array([time])
+            total += own.sum() * brier_scores(*rows, entry[own])[0]
+        assert found[0] == pytest.approx(total / (entry < time).sum())
+
+
 def test_weights_for_censoring_given_the_entry_give_the_brier_score_of_complete_rows():
     random = np.random.default_rng(2)
     n = 40_000

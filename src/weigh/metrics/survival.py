@@ -193,7 +193,9 @@ def brier_scores(
             continue
         came, beyond = event & (duration <= time), (duration > time) & entered
         left = censored.between(start, _after(time))
-        counts = np.where(came, 1 / stays, 0.0) + np.where(beyond, 1 / left, 0.0)
+        counts = np.zeros(len(event))
+        np.divide(1, stays, out=counts, where=came)
+        np.divide(1, left, out=counts, where=beyond)  # other rows may have a G of 0
         total = float(counts @ (own - beyond) ** 2)
         found.append(total / int(entered.sum()))
     return np.array(found)
