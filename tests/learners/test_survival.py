@@ -1011,12 +1011,29 @@ def test_probabilities_begin_where_enough_rows_are_at_risk():
     since = 1 - model.predict_survival(later, [3.0])
     assert (since > 0).all()
     assert any("not come by day 3" in line for line in found.findings)
-    with pytest.raises(ParameterError, match=r"above 5 .* up to 3, and none from then to 5; got 2"):
+    with pytest.raises(ParameterError, match=r"above 5 .* time 3, and none from then to 5; got 2"):
         evaluate(model, frame, LATE, times=[2, 40])
     again = pd.concat([frame, few.assign(days=90.0, start=2.0)], ignore_index=True)
-    with pytest.raises(ParameterError, match=r"above 3 .* up to 3; got 2") as error:
+    with pytest.raises(ParameterError, match=r"above 3 .* time 3; got 2") as error:
         evaluate(model, again, LATE, times=[2, 40])
     assert error.value.parameter == "times"
+
+
+def test_the_time_at_which_few_rows_were_at_risk_is_that_of_its_event_alone():
+    early = pd.DataFrame({"age": 50.0, "drug": "a", "days": [1.0] + [3.0] * 6 + [5.0] * 8})
+    early = early.assign(start=0.0, died=early["days"] != 3)
+    frame = pd.concat([early, draw_late(600, seed=1, least=5.0)], ignore_index=True)
+    _, duration, entry = columns_of(frame)
+    risk = [int(((entry < time) & (duration >= time)).sum()) for time in (1, 5, 40)]
+    assert risk[:2] == [15, 8]
+    assert risk[2] > 100
+    model = EducatedSurvival(pairs=0).fit(draw(1000), BOTH)
+    found = evaluate(model, frame, LATE)
+    assert found.start == 5.0
+    told = "come by day 5: fewer than 10 rows were at risk at the event of that time."
+    assert any(line.endswith(told) for line in found.findings)
+    with pytest.raises(ParameterError, match=r"fewer than 10 rows were at risk at .* 5;"):
+        evaluate(model, frame, LATE, times=[4, 40])
 
 
 def test_times_up_to_the_first_entry_are_refused_by_name():

@@ -112,8 +112,9 @@ class SurvivalEvaluation(Grouped):
         pair, while at risk; for the Brier score, given that they had no event by their entry.
         Estimates of moments and bands are then those of the rows at risk at each time.
     start : float
-        If rows entered late: the time before which fewer than 10 rows were at risk at an event.
-        Moments, bands and Brier scores are given that the event has not come by then.
+        If rows entered late: the time of the last early event at which fewer than 10 rows were at
+        risk; 0 if there is none. Moments, bands and Brier scores are given that the event has not
+        come by then.
     training_rows : float or None
         Estimated share of rows that the model was fitted on; None if not known.
     by : str
@@ -173,8 +174,8 @@ class SurvivalEvaluation(Grouped):
             return told
         moment = spell_moment(self.duration, self.start)
         return (
-            f"{told} Probabilities are given that the event has not come by {moment}: up to then, "
-            f"fewer than {LEAST} rows were at risk."
+            f"{told} Probabilities are given that the event has not come by {moment}: fewer than "
+            f"{LEAST} rows were at risk at the event of that time."
         )
 
     def _tell_biased(self) -> str:
@@ -328,7 +329,7 @@ def _why_not_earlier(rows: FollowUp) -> str:
     first, start = f"{rows.first:.12g}", f"{rows.start:.12g}"
     if not rows.start:
         return f"no row had entered before {first}"
-    few = f"fewer than {LEAST} rows were at risk at the events up to {start}"
+    few = f"fewer than {LEAST} rows were at risk at the event of time {start}"
     return few if first == start else f"{few}, and none from then to {first}"
 
 
