@@ -253,7 +253,8 @@ def test_decisions_at_a_cut_off_have_scikit_learns_rates_the_interval_of_a_share
     low, high = metrics.clopper_pearson(tn, tn + fn, 0.9)
     assert (part.npv.low, part.npv.high) == (float(low), float(high))
     (told,) = strict(found)["validation"]["cut_offs"]
-    assert told["rates"]["true_positives"], told["sensitivity"]["value"] == (tp, tp / (tp + fn))
+    assert told["rates"]["true_positives"] == tp
+    assert told["sensitivity"]["value"] == pytest.approx(tp / (tp + fn))
     rates, counts = found.view().grids[:2]
     assert counts.rows == (("0.3", *(f"{n:,}" for n in (tp, fp, tn, fn))),)
     assert rates.rows[0][2].startswith(f"{part.ppv.value:.3f} ({part.ppv.low:.2f} to ")
