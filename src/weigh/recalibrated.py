@@ -136,7 +136,8 @@ class RecalibratedClassifier(EvidenceModel):
         inherit(self._keep(self._join(evidence, rows, rate)), self.estimator)
         provenance = getattr(self, "provenance_", None)
         if provenance is not None:
-            self.provenance_ = provenance.join(sample.table if provenance.columns else table)
+            known = provenance.join(sample.table if provenance.columns else table)
+            self.provenance_ = replace(known, part_of=None)
         return self
 
     def _check(self) -> None:

@@ -571,9 +571,15 @@ def test_the_export_of_a_hazard_agrees_with_the_model(files, tmp_path):
 
 
 @pytest.mark.parametrize("to", ["sql", "pmml", "onnx", "python", "xlsx"])
-def test_the_export_of_a_hazard_is_headed_by_the_survival_model(files, to):
-    model = weigh.load(files[2])
-    written = weigh.export(model.hazard_, to)
+@pytest.mark.parametrize("way", ["as fitted", "with another prior", "saved", "both"])
+def test_the_export_of_a_hazard_is_headed_by_the_survival_model(files, to, way, tmp_path):
+    hazard = weigh.load(files[2]).hazard_
+    if way in ("saved", "both"):
+        weigh.save(hazard, tmp_path / "hazard.json")
+        hazard = weigh.load(tmp_path / "hazard.json")
+    if way in ("with another prior", "both"):
+        hazard = hazard.with_prior(0.2)
+    written = weigh.export(hazard, to)
     if to == "xlsx":
         book = openpyxl.load_workbook(io.BytesIO(written), read_only=True)
         said = str([[cell.value for cell in row] for sheet in book for row in sheet.iter_rows()])
@@ -581,6 +587,45 @@ def test_the_export_of_a_hazard_is_headed_by_the_survival_model(files, to):
         said = written.decode(errors="ignore") if isinstance(written, bytes) else written
     assert "EducatedSurvival" in said
     assert "EducatedNB" not in said
+
+
+def test_a_hazard_that_is_fitted_again_or_recalibrated_is_a_model_of_its_own(files):
+    model, frame = weigh.load(files[2]), draw(seed=1)
+    rows = person_periods(frame, BOTH, periods=model.period_ends_)
+    hazard = model.hazard_
+    curve = weigh.RecalibratedClassifier(hazard, cv="prefit").fit(
+        rows, "died", sample_weight="weight"
+    )
+    assert "EducatedSurvival" not in weigh.export(curve, "sql")
+    hazard.fit(rows, "died", sample_weight="weight")
+    assert "-- EducatedNB" in weigh.export(hazard, "sql")
+
+
+def test_the_file_of_a_hazard_fits_the_schema_and_names_the_survival_model(files, tmp_path):
+    path = tmp_path / "hazard.json"
+    weigh.save(weigh.load(files[2]).hazard_, path)
+    told = json.loads(path.read_text())
+    assert told["learner"] == "EducatedNB"
+    assert told["provenance"] == {"part_of": "EducatedSurvival"}
+    Draft202012Validator(SCHEMA).validate(told)
+    shown = run("show", path, "--about")
+    assert "EducatedSurvival" in shown.stdout
+
+
+def test_a_file_without_the_origin_of_a_hazard_is_read_and_a_false_origin_is_refused(
+    files, tmp_path
+):
+    path = tmp_path / "hazard.json"
+    weigh.save(weigh.load(files[2]).hazard_, path)
+    told = json.loads(path.read_text())
+    del told["checksum"]
+    for origin in ("a\nSELECT 1", "", "*/", '"""', 3):
+        path.write_text(json.dumps(told | {"provenance": {"part_of": origin}}))
+        with pytest.raises(ValueError, match="part_of"):
+            weigh.load(path)
+    del told["provenance"]
+    path.write_text(json.dumps(told))
+    assert "-- EducatedNB" in weigh.export(weigh.load(path), "sql")
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,6 @@ class TableEstimator(Reader, BaseEstimator):
     _extras: tuple[str, ...] = ()  # fitted numbers beside the model itself, saved with it
     _later_extras: tuple[str, ...] = ()  # those that files of earlier releases lack
 
-    _part_of: str = ""  # the class of the model whose part this is, which heads exports
     _bodies: tuple[str, ...] = ("evidence",)  # what a file may hold it as
     provenance_: Provenance  # where the fit is known
 
@@ -70,7 +69,6 @@ class TableEstimator(Reader, BaseEstimator):
     def _keep(self, learnt: Any) -> Self:
         self._learnt, self.classes_ = learnt, learnt.classes
         self.__dict__.pop("provenance_", None)  # outdated, unless this fit records it again
-        self.__dict__.pop("_part_of", None)
         return self
 
     def _check_fitted(self) -> None:

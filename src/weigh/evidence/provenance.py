@@ -36,6 +36,7 @@ class Provenance:
     python: str | None = None
     training_rows: RowSketch | None = None  # hashes of a sample of them
     columns: tuple[str, ...] | None = None  # that were hashed, if the model reads others
+    part_of: str | None = None  # class of the model whose part this is; it heads exports
 
     def to_dict(self) -> dict[str, Any]:
         """The known facts as plain data."""
@@ -58,6 +59,9 @@ class Provenance:
             kind = int if name in ("rows", "held_out") else str
             if value is not None and type(value) is not kind:
                 raise ValueError(f"provenance: {name} must be {kind.__name__}")
+        part_of = found["part_of"]
+        if part_of is not None and not part_of.isidentifier():  # exports write it as it is
+            raise ValueError("provenance: part_of must be the name of a learner")
         if columns is not None:
             if not isinstance(columns, list) or not all(isinstance(c, str) for c in columns):
                 raise ValueError("provenance: columns must be a list of names")
@@ -76,7 +80,8 @@ class Provenance:
         rows = None if self.rows is None or new.rows is None else self.rows + new.rows
         source = self.source and PARTS.join(map(_tell_source, (self, replace(new, source=ADDED))))
         target = new.target or self.target
-        return replace(new, rows=rows, target=target, source=source, training_rows=kept)
+        told = replace(new, rows=rows, target=target, source=source, training_rows=kept)
+        return replace(told, part_of=self.part_of)
 
     def join(self, table: Table) -> Provenance:
         """Add the rows to which a derived model was fitted; they may be the same rows.
@@ -110,6 +115,7 @@ class Provenance:
             weigh=_version(),
             python=platform.python_version(),
             training_rows=reduce(RowSketch.merge, kept) if add_up else None,
+            part_of=self.part_of if len({one.part_of for one in every}) == 1 else None,
         )
 
     @property
@@ -127,6 +133,7 @@ class Provenance:
             "them)"
         )
         told = {
+            "Part of": self.part_of,
             "Data": source,
             "Target": self.target,
             "Training rows": None if self.rows is None else f"{self.rows:,}",

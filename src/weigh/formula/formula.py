@@ -263,8 +263,8 @@ class Formula:
         if own is not None:
             return own()
         evidence, spread = evidence_of(model, is_sum(model)), getattr(model, "_spread", None)
-        name = getattr(model, "_part_of", "") or type(model).__name__
-        return cls.of_evidence(evidence, name, spread=spread)
+        name = getattr(getattr(model, "provenance_", None), "part_of", None)
+        return cls.of_evidence(evidence, name or type(model).__name__, spread=spread)
 
     @classmethod
     def of_evidence(cls, evidence: Evidence, name: str = "Evidence", **more: Any) -> Formula:

@@ -13,7 +13,7 @@ from weigh.base import NumberEstimator, warn_columns
 from weigh.educated import EducatedNB
 from weigh.educated.learner import EducatedParameters
 from weigh.errors import Parameter, ParameterError
-from weigh.evidence import Evidence, FeatureTable, record
+from weigh.evidence import Evidence, FeatureTable, Provenance, record
 from weigh.frames import Table
 from weigh.parameters import check_parameters
 from weigh.sheet import BalanceSheet, explain, refuse_classes
@@ -179,8 +179,9 @@ class EducatedSurvival(EducatedParameters, NumberEstimator):
     @property
     def hazard_(self) -> EducatedNB:
         """Model of the hazard: a classifier whose rows have the end of the period as a column."""
-        model = EducatedNB.of(replace(self._learnt, class_texts=self._class_texts), named=True)
-        model._part_of = type(self).__name__
+        learnt = replace(self._learnt, class_texts=self._class_texts)
+        origin = Provenance(part_of=type(self).__name__)  # its rows are not those of this fit
+        model = EducatedNB.of(learnt, named=True, provenance=origin)
         model.__dict__.update(model._unknown_extras())
         return model
 
