@@ -32,6 +32,7 @@ from weigh.frames import (
     is_sparse,
     list_names,
     read,
+    spell_unions,
     to_arrow,
     wrap,
 )
@@ -54,6 +55,7 @@ def write_scores(tables: Iterable[Any], path: str, spreadsheet: bool = False) ->
     else a folder of Parquet files. `spreadsheet` puts an apostrophe before text that a spreadsheet
     would run as a formula.
     """
+    tables = map(spell_unions, tables)
     if spreadsheet:
         tables = map(escape_formulas, tables)
     if path == "-":

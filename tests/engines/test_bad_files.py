@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
+from numpy.testing import assert_array_equal
 from pyarrow import feather, parquet
 
 import weigh
@@ -136,12 +137,17 @@ READ = {  # name of the file: bytes, keywords, rows
     ),
     "list.json": (json.dumps(ROWS), {}, ROWS),
     "keys-differ.json": ('[{"a": 1}, {" b ": " x "}]', {}, rows(a=[1, None], b=[None, "x"])),
-    "mixed.json": ('[{"a": 1}, {"a": "x"}]', {}, rows(a=["1", "x"])),
+    "mixed.json": ('[{"a": 1}, {"a": " x "}, {"a": true}, {}]', {}, rows(a=[1, "x", True, None])),
+    "lists.json": ('[{"a": [1]}, {"a": [2]}]', {}, rows(a=[[1], [2]])),
     "huge-integer.json": (f'[{{"a": {2**70}}}, {{"a": 1}}]', {}, rows(a=[2.0**70, 1])),
     "arrow.feather": (written(lambda out: feather.write_feather(TABLE, out)), {}, ROWS),
     "table.parquet": (written(lambda out: parquet.write_table(TABLE, out)), {}, ROWS),
     "book.xlsx": (workbook([["a", "y"], [1.5, " no "], [2.5, "yes"]]), {}, ROWS),
-    "mixed.xlsx": (workbook([["a"], [1], ["x"], [None]]), {}, rows(a=["1", "x"])),
+    "mixed.xlsx": (
+        workbook([["a"], [1], ["x"], [True], [None]]),
+        {},
+        rows(a=["1", "x", "true"]),
+    ),
     "formatted.xlsx": (formatted([["a", "y"], [1.5, "no"], [2.5, "yes"]], "D9"), {}, ROWS),
     "streamed.xlsx": (
         streamed([["a", "y"], [1.5, "no"], [2.5]]),
@@ -174,6 +180,13 @@ REFUSED = {  # name of the file: bytes, keywords, words of the error
     "no-float.json": (f'[{{"a": {10**400}}}]', {}, ["float"]),
     "old.xls": (b"\xd0\xcf\x11\xe0", {}, [".xlsx"]),
     "object.json": ("{}", {}, ["list"]),
+    "objects-and-text.json": (
+        '[{" b ": 1}, {" b ": {"c": "é"}}, {" b ": "x"}]',
+        {},
+        ["column 'b'", '{"c": "é"}', "row 1", "remove the column"],
+    ),
+    "lists-and-numbers.json": ('[{"a": 2}, {"a": [1]}]', {}, ["column 'a'", "[1]", "row 1"]),
+    "objects-that-differ.json": ('[{"a": {"b": 1}}, {"a": {"b": "x"}}]', {}, ["'a'", '{"b": 1}']),
     "cut-off.jsonl": ('{"a": 1}\n{"a": ', {}, ["cut-off.jsonl"]),
     "cut-off.csv.gz": (gzip.compress(GOOD.encode())[:20], {}, ["cut-off.csv.gz"]),
     "cut-off.parquet": (b"PAR1", {}, ["cut-off.parquet"]),
@@ -210,6 +223,30 @@ def test_it_is_refused_with_its_place_and_the_fix(tmp_path, name):
 def test_a_column_named_as_text_keeps_its_text(tmp_path, before):
     path = write(tmp_path, "t.csv", before + 'code,y\n"1,5",007\n')
     assert read_file(path, text=["code", "y"]).to_pylist() == [{"code": "1,5", "y": "007"}]
+
+
+def test_a_json_file_gives_the_model_of_its_rows_as_dicts(tmp_path):
+    values = [True, "unsure", 3, 2.5, False, None, "3", "true"]
+    people = [{"a": value, "y": "no" if i < 3 else "yes"} for i, value in enumerate(values * 2)]
+    table = weigh.read_file(write(tmp_path, "people.json", json.dumps(people)))
+    of_dicts, of_file = (weigh.EvidenceNB().fit(rows, "y") for rows in (people, table))
+    assert str(of_file.evidence_) == str(of_dicts.evidence_)
+    for rows in (people, table, weigh.split(table, "y")[0], *([{"a": v}] for v in values)):
+        assert_array_equal(of_file.predict_proba(rows), of_dicts.predict_proba(rows))
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_json_column_of_several_types_is_written_as_text(tmp_path, ending):
+    people = [{"a": v, "y": y} for v in (True, 3.0, "x", None) for y in ("no", "yes")]
+    data, model = write(tmp_path, "p.json", json.dumps(people)), str(tmp_path / "m.json")
+    out, run = str(tmp_path / f"scores.{ending}"), CliRunner().invoke
+    for words in (
+        f"fit {data} --target y -o {model}",
+        f"score {model} {data} --keep a -o {out}",
+    ):
+        result = run(main, words.split())
+        assert result.exit_code == 0, result.output
+    assert weigh.read_file(out)["a"].to_pylist()[::2] == ["true", "3", "x", None]
 
 
 def test_sas_files_are_read(tmp_path):

@@ -224,9 +224,7 @@ def advise_ids(table: Any, excluded: set[str | None]) -> None:
     names = [] if hasattr(table, "batches") else table.column_names
     for name in [name for name in names if name not in excluded]:
         _advise_number(name, table[name])
-        if "string" not in str(table[name].type):  # dictionary types contain it, too
-            continue
-        levels = table[name].drop_null().unique().to_pylist()
+        levels = _distinct_texts(table[name])
         if len(levels) > 10 and are_dates(levels):
             say(f"note: column {name!r} holds dates as text")
             hint(f"derive columns of numbers from it, or leave it out with --drop {quote(name)}")
@@ -238,8 +236,19 @@ def advise_marks(table: Any, excluded: set[str | None]) -> None:
     """Print which columns, except `excluded`, are text because of a few marks among numbers."""
     names = [] if hasattr(table, "batches") else table.column_names
     for name in [name for name in names if name not in excluded]:
-        if "string" in str(table[name].type):
-            _advise_mark(name, table[name].drop_null().unique().to_pylist())
+        if texts := _distinct_texts(table[name]):
+            _advise_mark(name, texts)
+
+
+def _distinct_texts(column: Any) -> list[str]:
+    """The distinct values of a column of text; none for a column of another type."""
+    import pyarrow as pa
+
+    types, kind = pa.types, column.type
+    kind = kind.value_type if types.is_dictionary(kind) else kind
+    if not (types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)):
+        return []
+    return column.drop_null().unique().to_pylist()  # type: ignore[no-any-return]
 
 
 def _advise_number(name: str, column: Any) -> None:

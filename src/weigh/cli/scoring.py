@@ -156,17 +156,19 @@ def _advise_unseen(fitted: Any, table: Any) -> None:
     """Print the categories of each column that training did not have, such as misspelt ones."""
     if hasattr(table, "batches") or fitted._learnt.event_model == "counts":
         return
-    from weigh.frames import keys
+    import numpy as np
+
+    from weigh.frames import key, keys, read
     from weigh.layout import list_few
 
     parts = {part.name: part for feature in fitted._learnt.features for part in feature.parts}
-    held = {*column_names(table)}
+    held, rows = {*column_names(table)}, read(table)
     for name, part in parts.items():
         if name not in held or part.is_numeric or part.other:
             continue
-        values, known = table[name].unique().drop_null().to_pylist(), {*keys(part.values)}
-        found = zip(values, keys(values), strict=True)
-        if unseen := [repr(value) for value, own in found if own not in known]:
+        column, known = rows.codes(name), {*keys(part.values)}
+        found = (column.values[code] for code in np.unique(column.codes).tolist())
+        if unseen := [repr(v) for v in found if v is not None and key(v) not in known]:
             say(
                 f"note: column {name!r} has values that training did not have, which count as not "
                 f"known: {list_few(unseen)}"

@@ -90,4 +90,5 @@ from weigh.frames.values import (
     order,
     reads_as_number,
     spell,
+    spell_unions,
 )

@@ -7,7 +7,7 @@ suffices.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -121,6 +121,8 @@ def as_missing(column: Column) -> Column:
 def convert(source: Any, name: str, categorical: bool | None) -> Column:
     """Convert a column of any library to numbers or codes; by its type if `categorical` is None."""
     column: Any = _open_series(source) if isinstance(source, nw.Series) else source
+    if isinstance(column, pa.Array | pa.ChunkedArray) and pa.types.is_union(column.type):
+        column = _as_objects(column.to_pylist())  # each cell has a type of its own
     if isinstance(column, np.ndarray) and column.dtype.kind in "OT":
         column = _once_each(column.astype(object, copy=False), _open_objects)
     if isinstance(column, Codes):
@@ -155,7 +157,11 @@ def _open_series(series: nw.Series[Any]) -> Codes | np.ndarray[Any, Any] | Any:
             return native
     if not isinstance(series.dtype, nw.Object | nw.Int128 | nw.UInt128):  # unknown to Arrow
         return series.to_arrow()
-    return np.array([*series.to_list(), None], dtype=object)[:-1]
+    return _as_objects(series.to_list())
+
+
+def _as_objects(values: Sequence[Any]) -> np.ndarray[Any, Any]:
+    return np.array([*values, None], dtype=object)[:-1]  # None, so that lists stay cells
 
 
 def _code_with_gaps(codes: Integers, values: Any) -> Codes:

@@ -8,17 +8,18 @@ import json
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain, zip_longest
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from pyarrow import feather, parquet
 from pyarrow import json as arrow_json
 
 from weigh.errors import Extra
 from weigh.frames.delimited import trim, trim_name
-from weigh.frames.values import is_number
+from weigh.frames.values import is_number, spell_value
 
 openpyxl = Extra("openpyxl", "reading .xlsx needs openpyxl: pip install 'weigh[xlsx]'")
 pandas = Extra("pandas", "reading .dta and .xpt needs pandas: pip install 'weigh[pandas]'")
@@ -67,8 +68,37 @@ def _read_json(data: bytes) -> Any:
     if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
         raise ValueError("a JSON file must be a list of objects, one for each row")
     names = dict.fromkeys(name for row in rows for name in row)  # a row may leave some out
-    columns = [_as_column([row.get(name) for row in rows]) for name in names]
+    columns = [_read_json_column(name, [row.get(name) for row in rows]) for name in names]
     return pa.table(columns, names=[*map(trim_name, names)])
+
+
+def _read_json_column(name: str, values: Sequence[Any]) -> Any:
+    def join(cells: Sequence[Any]) -> Any:
+        row = next((i for i, cell in enumerate(cells) if isinstance(cell, dict | list)), None)
+        if row is None:
+            return _keep_types(cells)
+        held = json.dumps(cells[row], ensure_ascii=False)
+        held = held if len(held) <= 40 else f"{held[:40]}…"
+        raise ValueError(
+            f"column {trim_name(name)!r} holds {held} in row {row} (counted from 0) beside values "
+            "of other types; make every cell a number, text, true, false or null, or remove the "
+            "column"
+        )
+
+    return _as_column(values, join)
+
+
+def _keep_types(cells: Sequence[Any]) -> Any:
+    """Cells of several types as an Arrow union, in which each cell keeps its type."""
+    kinds = [*dict.fromkeys(map(type, cells))]
+    which = np.array([kinds.index(type(cell)) for cell in cells], dtype=np.int8)
+    offsets, parts = np.empty(len(cells), dtype=np.int32), []
+    for k in range(len(kinds)):
+        places = np.flatnonzero(which == k)
+        offsets[places] = np.arange(len(places))
+        parts.append(_as_column([cells[place] for place in places.tolist()], _keep_types))
+    names = [kind.__name__ for kind in kinds]
+    return pa.UnionArray.from_dense(pa.array(which), pa.array(offsets), parts, names)
 
 
 def _read_json_lines(data: bytes) -> Any:
@@ -94,7 +124,7 @@ def _read_workbook(data: bytes) -> Any:
     for place, (name, *cells) in enumerate(zip_longest(*rows), 1):  # rows may end early
         if name is not None:
             names.append(trim_name(str(name)))
-            columns.append(_as_column(cells))
+            columns.append(_as_column(cells, _as_text))
         elif any(cell is not None for cell in cells):  # an empty column may have been formatted
             raise ValueError(
                 f"column {place} has no name; give each column a name in the first row"
@@ -102,20 +132,29 @@ def _read_workbook(data: bytes) -> Any:
     return pa.table(columns, names=names)
 
 
-def _as_column(values: Any) -> Any:
-    """Convert cells to one type: text if numbers and text are mixed, doubles for huge integers."""
+NO_TYPE = (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError)
+"""Errors of Arrow for cells that have no type in common."""
+
+
+def _as_column(values: Sequence[Any], join: Callable[[Sequence[Any]], Any]) -> Any:
+    """Convert cells to one type, doubles for huge integers; `join` those of several types."""
     cells = [cell.strip() or None if isinstance(cell, str) else cell for cell in values]
     try:
         return pa.array(cells)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
-        numeric = all(cell is None or is_number(cell) for cell in cells)
-        spell = float if numeric else _spell
-        return pa.array([None if cell is None else spell(cell) for cell in cells])
+    except NO_TYPE:
+        if all(cell is None or is_number(cell) for cell in cells):
+            return pa.array([None if cell is None else float(cell) for cell in cells])
+        return join(cells)
+
+
+def _as_text(cells: Sequence[Any]) -> Any:
+    """Cells of several types as text: Excel types `103` and `103a` of one column differently."""
+    return pa.array([None if cell is None else _spell(cell) for cell in cells])
 
 
 def _spell(cell: Any) -> str:
     whole = isinstance(cell, float) and cell.is_integer()
-    return str(int(cell)) if whole else str(cell)
+    return spell_value(int(cell) if whole else cell)
 
 
 def _read_by_pandas(data: bytes, reader: str, **options: Any) -> Any:

@@ -96,18 +96,41 @@ def canonical(value: Any) -> Value:
 
 
 def spell(array: Any) -> Any:
-    """Convert an Arrow column of numbers or booleans to text as displayed: 3.0 is 3."""
+    """Convert an Arrow column of numbers, booleans or both and text to text as displayed.
+
+    3.0 is 3, and True is true.
+    """
+    if pa.types.is_union(array.type):
+        return pa.array([_spell_known(canonical(cell)) for cell in array.to_pylist()], pa.string())
     kinds = pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean
     if not any(kind(array.type) for kind in kinds):
         return array
     coded = array.dictionary_encode()
     coded = coded.combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
     values = map(canonical, coded.dictionary.to_pylist())
-    texts = [
-        None if v is None else str(v).lower() if isinstance(v, bool) else str(v) for v in values
-    ]
-    words = pa.DictionaryArray.from_arrays(coded.indices, pa.array(texts, pa.string()))
-    return words.cast(pa.string())
+    texts = pa.array(map(_spell_known, values), pa.string())
+    return pa.DictionaryArray.from_arrays(coded.indices, texts).cast(pa.string())
+
+
+def _spell_known(value: Value) -> str | None:
+    return None if value is None else spell_value(value)
+
+
+def spell_value(value: Any) -> str:
+    """A value as text: True is true.
+
+    >>> spell_value(True), spell_value(3), spell_value("x")
+    ('true', '3', 'x')
+    """
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def spell_unions(table: pa.Table) -> pa.Table:
+    """Convert columns of values of several types to text: CSV and Parquet have one type each."""
+    for place, field in enumerate(table.schema):
+        if pa.types.is_union(field.type):
+            table = table.set_column(place, field.name, spell(table.column(place)))
+    return table
 
 
 def key(value: Value) -> tuple[type, Value]:
