@@ -14,8 +14,8 @@ build/quality (`--cache`), and all its figures are those of one state of its sou
     python -m benchmarks.quality --sets heart pima --learners AdjustedNB EBM
 
 runs a part and writes no page. `--rivals-as-they-are` runs no fold of a rival, `--as-is` none at
-all: the page is written from the folds that are kept, and lists those that are missing. A rival
-without a kept fold on a set keeps the outcome that the results file has.
+all: the page is written from the folds that are kept, lists those that are missing, and says if
+those of rivals are older than it.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from sklearn.metrics import roc_auc_score
 from threadpoolctl import threadpool_limits
 
 import weigh
-from benchmarks.quality_page import ADDITIVE, PACED, RIVAL, Outcome, Results, Shape, write_page
+from benchmarks.quality_page import PACED, RIVAL, RIVALS, Outcome, Results, Shape, write_page
 from benchmarks.rivals import interpret, lightgbm, scikit_learn
 from benchmarks.rivals import weigh as family
 from benchmarks.rivals.fitted import Fit
@@ -71,11 +71,15 @@ class Learner:
     home: Any  # a module, or the folder of a package
 
 
-LEARNERS = {name: Learner(fit, "weigh", weigh) for name, fit in family.learners().items()} | {
-    "logistic regression": Learner(scikit_learn.fit_logistic, "scikit-learn", scikit_learn),
-    ADDITIVE: Learner(interpret.fit_additive, "interpret-core", interpret),
-    RIVAL: Learner(interpret.fit, "interpret-core", interpret),
-    "LightGBM": Learner(lightgbm.fit, "lightgbm", lightgbm),
+FITS = (
+    Learner(scikit_learn.fit_logistic, "scikit-learn", scikit_learn),
+    Learner(interpret.fit_additive, "interpret-core", interpret),
+    Learner(interpret.fit, "interpret-core", interpret),
+    Learner(lightgbm.fit, "lightgbm", lightgbm),
+)
+LEARNERS = {
+    **{name: Learner(fit, "weigh", weigh) for name, fit in family.learners().items()},
+    **dict(zip(RIVALS, FITS, strict=True)),
 }
 
 
@@ -101,6 +105,7 @@ def measure(problem: Problem, name: str, fold: int) -> Run:
         fit_seconds=fitted - start,
         predict_seconds=done - fitted,
         size=model.size(),
+        date=date.today().isoformat(),
         log_odds=tuple(np.round(find_log_odds(p), DIGITS).tolist()),
     )
 
@@ -188,6 +193,7 @@ def gather(problem: Problem, runs: list[Run], rival: list[Run] | None = None) ->
         predict_seconds=float(np.median([run.predict_seconds for run in runs])),
         size=float(np.median([run.size for run in runs])),
         folds=len(runs),
+        since=min(run.date for run in runs),
         ratio=ratio,
         error=error,
         slope_error=slope_error,
@@ -300,39 +306,6 @@ def run_all(sets: list[str], learners: list[str], keeping: Keeping) -> Results:
     )
 
 
-def with_earlier(results: Results, earlier: Results) -> Results:
-    """Add earlier outcomes of rivals, of the same version of their library, where none is kept.
-
-    EBM's are not added: ratios need its loss of each row.
-    """
-    lasting = {
-        name
-        for name, learner in LEARNERS.items()
-        if learner.library != "weigh"
-        and name != RIVAL
-        and earlier.versions.get(learner.library) == results.versions[learner.library]
-    }
-    outcomes = {}
-    for name, rows in results.outcomes.items():
-        least, ebm = 1 / results.shapes[name].rows, rows.get(RIVAL)
-        before = {
-            key: _over(own, ebm, least)
-            for key, own in earlier.outcomes.get(name, {}).items()
-            if key in lasting
-        }
-        known = before | rows
-        outcomes[name] = {key: known[key] for key in LEARNERS if key in known}
-    return replace(results, outcomes=outcomes)
-
-
-def _over(own: Outcome, ebm: Outcome | None, least: float) -> Outcome:
-    """An outcome with its ratio to the present EBM, if both have all folds and so all rows."""
-    if ebm is None or own.folds < FOLDS or ebm.folds < FOLDS:
-        return own
-    ratio = max(own.bits, least) / max(ebm.bits, least)
-    return replace(own, ratio=ratio, error=float("nan"))
-
-
 def describe_machine() -> str:
     info = Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.exists() else []
@@ -350,11 +323,10 @@ def main() -> None:
         results = run_all(asked.sets, asked.learners, keeping)
     if asked.sets == [*SOURCES] and asked.learners == [*LEARNERS]:
         RESULTS.parent.mkdir(exist_ok=True)
-        earlier = Results.read(RESULTS) if left_out and RESULTS.exists() else None
-        if earlier:
-            results = with_earlier(results, earlier)
-        pace = earlier.pace if earlier and asked.as_is else find_pace(asked.kept)
-        results = replace(results, pace=pace)
+        if asked.as_is:
+            results = replace(results, pace=Results.read(RESULTS).pace)
+        elif results.rivals_since < results.date:
+            results = replace(results, pace=find_pace(asked.kept))
         results.write(RESULTS)
         write_page(results, PAGE)
 

@@ -21,12 +21,13 @@ import numpy as np
 from benchmarks.sets import FOLDS, SOURCES
 
 RIVAL, ADDITIVE, OURS, ALLOWED = "EBM", "EBM, no interactions", "EducatedNB", 1.05
+RIVALS = ("logistic regression", ADDITIVE, RIVAL, "LightGBM")
 
 PACED = "heart"
 """The set whose first fold EBM fits again, to compare seconds with those of its kept fits."""
 
 RULES = ("tic_tac_toe", "kr_vs_kp", "mushroom")
-"""Sets that a few rules decide: nearly all of what is to be learned there is interaction."""
+"""Sets that a few rules predict almost without error: their ratios are of very small losses."""
 
 WHY: dict[str, str] = {
     "kr_vs_kp": "a chess endgame, decided by rules of several features. 32 of the 3,196 rows make "
@@ -49,8 +50,7 @@ EBM, LightGBM and logistic regression on {sets} public sets with two classes.
 Written by `{command}`, on {machine}, {date}: 5-fold cross-validation (stratified, shuffled,
 seed 0; the same folds for all). Each learner has one setting for all sets: those of `weigh` their
 defaults, and `EducatedNB` a second time without pairs of features. All figures of `weigh` are of
-one state of its source. Rivals are not run again while their version and the data stay the same, so
-their figures may be older. {folds}
+one state of its source. {folds}
 
 The other libraries:
 
@@ -65,13 +65,13 @@ The other libraries:
 
 Loss is the mean log loss of the hold-out rows in bits, with probabilities clipped to [1e-10, 1 -
 1e-10]. AUC is the mean of the folds. The calibration slope uses all hold-out rows: 1 is
-calibrated, below 1 overconfident, above 1 underconfident; it is empty where the model separates
-the classes. In ratios, losses below 1/n bits count as 1/n, because n rows without an error cannot
-separate them. All learners run on one thread. Seconds are processor seconds of a fit on four
-fifths of the rows, and milliseconds those of predicting the last fifth, each the median of the
-folds. Size is that of the saved model: JSON for `weigh`, a pickle or LightGBM's own text
-otherwise. After ± stands the standard error over rows. The slope of a set with few errors is known
-only roughly.
+calibrated, below 1 overconfident, above 1 underconfident. Where the model separates the classes
+there is no slope, and a dash. In ratios, losses below 1/n bits count as 1/n, because n rows
+without an error cannot separate them. All learners run on one thread. Seconds are processor
+seconds of a fit on four fifths of the rows, and milliseconds those of predicting the last fifth,
+each the median of the folds. Size is that of the saved model: JSON for `weigh`, a pickle or
+LightGBM's own text otherwise. After ± stands the standard error over rows. The slope of a set
+with few errors is known only roughly.
 """
 
 DATA = """## The sets
@@ -108,6 +108,7 @@ class Outcome:
     predict_seconds: float
     size: float
     folds: int
+    since: str  # the day of the first fold
     ratio: float  # of the loss to EBM's, on the rows that both predicted
     error: float  # the ratio's standard error over rows
     slope_error: float = float("nan")
@@ -128,6 +129,12 @@ class Results:
     source: str  # a digest of the source of weigh
     date: str
     pace: float = 1.0  # seconds of EBM today, relative to those of its kept fits
+
+    @property
+    def rivals_since(self) -> str:
+        """The day on which the first fold of another library was run."""
+        rivals = [row[name].since for row in self.outcomes.values() for name in {*row} & {*RIVALS}]
+        return min(rivals, default=self.date)
 
     def write(self, path: Path) -> None:
         """As JSON; a number that is not known is null."""
@@ -162,11 +169,11 @@ def write_page(results: Results, page: Path) -> None:
     outcomes = results.outcomes
     head = HEAD.format(
         sets=len(outcomes),
-        findings=_say_findings(outcomes, results.pace),
+        findings=_say_findings(results),
         machine=results.machine,
         date=results.date,
         command=WHOLE if _is_whole(outcomes) else PART,
-        folds=_say_folds(outcomes),
+        folds=f"{_say_dates(results)} {_say_folds(outcomes)}",
         **results.versions,
     )
     parts = [
@@ -207,11 +214,12 @@ def _wrap(text: str) -> str:
 # ---------------------------------------------------------------- sentences
 
 
-def _say_findings(outcomes: Outcomes, pace: float) -> str:
+def _say_findings(results: Results) -> str:
     """What is asked of EducatedNB, how the others do, and where it falls behind."""
+    outcomes = results.outcomes
     return "\n\n".join(
         [
-            f"{_say_loss(outcomes)} {_say_slope(outcomes)} {_say_time(outcomes, pace)}",
+            f"{_say_loss(outcomes)} {_say_slope(outcomes)} {_say_time(results)}",
             _say_order(outcomes),
             *_say_behind(outcomes),
         ]
@@ -219,15 +227,19 @@ def _say_findings(outcomes: Outcomes, pace: float) -> str:
 
 
 def _say_loss(outcomes: Outcomes) -> str:
-    """The mean ratio, with and without the sets of rules, and how many sets lie on each side."""
+    """The mean ratio, without and with the sets of rules, and how many sets lie on each side."""
     ratios = {name: row[OURS].ratio for name, row in outcomes.items() if RIVAL in row}
-    plain = geometric_mean([value for name, value in ratios.items() if name not in RULES])
-    rules = [name for name in RULES if name in ratios]
-    without = f" ({plain:.3f} without {_join(rules)}, which a few rules decide)" if rules else ""
+    plain = [value for name, value in ratios.items() if name not in RULES]
+    ruled = [f"{name} {ratios[name]:.3f}" for name in RULES if name in ratios]
+    head = f"**`{OURS}` has {geometric_mean(plain):.3f} of EBM's log loss on {len(plain)} sets**"
+    rest = (
+        f" with noisy outcomes (geometric mean), and {geometric_mean([*ratios.values()]):.3f} on "
+        f"all {len(ratios)}. The difference is the sets that a few rules predict almost without "
+        f"error: {', '.join(ruled)}."
+    )
     return (
-        f"**`{OURS}` has {geometric_mean([*ratios.values()]):.3f} of EBM's log loss**, as the "
-        f"geometric mean of {len(ratios)} sets{without}. Its loss is lower {_count(outcomes, -1)} "
-        f"and higher {_count(outcomes, 1)}."
+        f"{head}{rest if ruled else ' (geometric mean).'} Its loss is lower "
+        f"{_count(outcomes, -1)} and higher {_count(outcomes, 1)}."
     )
 
 
@@ -239,30 +251,46 @@ def _count(outcomes: Outcomes, sign: int) -> str:
 
 
 def _say_slope(outcomes: Outcomes) -> str:
-    slopes = np.array([row[OURS].slope for row in outcomes.values()])
-    errors = np.array([row[OURS].slope_error for row in outcomes.values()])
-    known = ~np.isnan(slopes / errors)
-    pooled = ""
-    if known.any():
-        mean = np.average(slopes[known], weights=errors[known] ** -2.0)
-        pooled = f"; {mean:.2f} if sets are weighted by the precision of their slopes"
+    own = {name: row[OURS] for name, row in outcomes.items()}
+    slopes = np.array([outcome.slope for outcome in own.values()])
+    off = [
+        f"{name} ({outcome.slope:.2f} ± {outcome.slope_error:.2f})"
+        for name, outcome in own.items()
+        if abs(outcome.slope - 1) > 2 * outcome.slope_error
+    ]
+    told = f" It differs from 1 by more than two standard errors on {_join(off)}." if off else ""
     return (
         f"Its calibration slope is {np.nanmean(slopes):.2f} on average ({np.nanmin(slopes):.2f} to "
-        f"{np.nanmax(slopes):.2f}{pooled})."
+        f"{np.nanmax(slopes):.2f}).{told}"
     )
 
 
-def _say_time(outcomes: Outcomes, pace: float) -> str:
+def _say_time(results: Results) -> str:
     times = [
-        pace * row[RIVAL].fit_seconds / row[OURS].fit_seconds
-        for row in outcomes.values()
+        results.pace * row[RIVAL].fit_seconds / row[OURS].fit_seconds
+        for row in results.outcomes.values()
         if RIVAL in row
     ]
-    return (
+    told = (
         f"It fits {geometric_mean(times):.0f} times as fast as EBM ({min(times):.0f} to "
-        f"{max(times):.0f}). EBM was timed earlier. On the day of this page its fit of "
-        f"{PACED} took {pace:.2f} times as long, so its "
-        "seconds are multiplied by that here, but not in the tables."
+        f"{max(times):.0f})."
+    )
+    if results.rivals_since == results.date:
+        return told
+    return (
+        f"{told} EBM was timed earlier. On the day of this page its fit of {PACED} took "
+        f"{results.pace:.2f} times as long, so its seconds are multiplied by that here, but not in "
+        "the tables."
+    )
+
+
+def _say_dates(results: Results) -> str:
+    """Whether the folds of other libraries are of the same run."""
+    if results.rivals_since == results.date:
+        return "Those of the other libraries are of the same run."
+    return (
+        f"Those of the other libraries are of {results.rivals_since} and later: they are not run "
+        "again while their version and the data stay the same."
     )
 
 
@@ -404,7 +432,7 @@ def _bits(value: float) -> str:
 
 
 def _slope(value: float) -> str:
-    return "" if np.isnan(value) else f"{value:.2f}"
+    return "–" if np.isnan(value) else f"{value:.2f}"
 
 
 def _short(value: float) -> str:

@@ -29,6 +29,7 @@ class Run:
     fit_seconds: float
     predict_seconds: float
     size: int
+    date: str  # of the fit
     log_odds: tuple[float, ...]  # of the hold-out rows, in their order
 
 
