@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,7 +57,21 @@ def _grow(stage: str, outcomes: list[Outcome]) -> dict[str, Any]:
         [o.entry.name, *(f"{o.found[s]['fit']:.3g}" if s in o.found else "" for s in sizes), o.note]
         for o in outcomes
     ]
-    return _table([f"fit, s: {stage}", *(f"{int(size):,}" for size in sizes), ""], rows)
+    table = _table([f"fit, s: {stage}", *(f"{int(size):,}" for size in sizes), ""], rows)
+    return table | {"words": [_say_growth(*pair, outcomes) for pair in pairwise(sizes[-2:])]}
+
+
+def _say_growth(few: str, many: str, outcomes: list[Outcome]) -> str:
+    """How much longer a fit takes on the largest table than on the one before."""
+    times = {
+        o.entry.name: o.found[many]["fit"] / o.found[few]["fit"]
+        for o in outcomes
+        if {few, many} <= {*o.found}
+    }
+    listed = ", ".join(
+        f"{name} {times[name]:.3g}" for name in sorted(times, key=times.__getitem__, reverse=True)
+    )
+    return f"Seconds at {int(many):,}, divided by those at {int(few):,}: {listed}."
 
 
 def _score(outcomes: list[Outcome], key: str, title: str) -> dict[str, Any]:

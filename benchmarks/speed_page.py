@@ -12,10 +12,12 @@ import json
 import os
 import platform
 import re
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 from benchmarks.clock import Cost, Line
@@ -65,11 +67,17 @@ def lines_of(lines: list[Line]) -> list[dict[str, Any]]:
 
 
 def render(table: dict[str, Any]) -> str:
-    """A table and the run it comes from, as Markdown."""
+    """A table, what follows from its figures, and the run it comes from, as Markdown."""
     head = table.get("head", HEAD)
     rows = table["cells"] if "cells" in table else [_cells(line) for line in table["lines"]]
-    lines = [_row(head), _row(["---"] * len(head)), *map(_row, rows)]
-    return "\n".join([*lines, "", Run(**table["run"]).tell(), ""])
+    lines = [_row(head), _row(["---"] * len(head)), *(_row(_fill(row, head)) for row in rows)]
+    words = [line for text in table.get("words", ()) for line in (fill(text, 118), "")]
+    return "\n".join([*lines, "", *words, Run(**table["run"]).tell(), ""])
+
+
+def _fill(row: list[str], head: Sequence[str]) -> list[str]:
+    """Dashes for what was not measured; a column of notes has no title and stays empty."""
+    return [cell or ("–" if title else "") for cell, title in zip(row, head, strict=True)]
 
 
 def _cells(line: dict[str, Any]) -> list[str]:

@@ -5,6 +5,7 @@ import json
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -155,7 +156,11 @@ def test_growth_is_drawn_where_rivals_stop_at_different_sizes(tmp_path):
         Outcome(Entry("a", "A"), {"10": found(20.0)}, "stops growing: above 10 s"),
     ]
     table = contest_page.make_tables("rows", outcomes)["rows"]
-    assert table["cells"][1] == ["A", "20", "", "stops growing: above 10 s"]
+    assert table["cells"] == [
+        ["EvidenceNB", "0.1", "1", ""],
+        ["A", "20", "", "stops growing: above 10 s"],
+    ]
+    assert table["words"] == ["Seconds at 100, divided by those at 10: EvidenceNB 10."]
     contest_page.draw({"rows": outcomes, "levels": outcomes}, tmp_path / "growth.png")
     assert (tmp_path / "growth.png").stat().st_size > 5000
 
@@ -196,11 +201,19 @@ def test_a_run_of_all_rivals_is_kept_for_the_page_and_one_of_some_is_not(monkeyp
     }
 
 
-def test_the_table_of_files_names_each_job_once_and_has_all_its_sizes():
+def test_the_table_of_files_has_all_sizes_of_each_job_and_says_how_they_grow():
     cost = scale.Run(wall=2.0, processor=1.0, before=0, peak=1 << 20, found={})
-    table = scale.make_table([dict.fromkeys(scale.JOBS, cost)] * 2, [1_000, 2_000])
+    twice = replace(cost, processor=2.0)
+    sizes = [dict.fromkeys(scale.JOBS, cost), dict.fromkeys(scale.JOBS, twice) | {"DuckDB": cost}]
+    tried = {"DuckDB, sum": cost, "DuckDB, join": twice}
+    table = scale.make_table(sizes, [1_000, 2_000], tried)
     assert [row[0] for row in table["cells"][::2]] == [*scale.JOBS.values()]
-    assert table["cells"][1] == ["", "2,000", "2.0", "1.0", "500.00", "1"]
+    assert table["cells"][1] == [scale.JOBS["EvidenceNB"], "2,000", "2.0", "2.0", "1000.00", "1"]
+    ways, growth = table["words"]
+    assert "of 2 ways: a sum of comparisons took 1.0 processor seconds for 1,000 rows" in ways
+    assert ways.endswith("a range join took 2.0.")
+    assert "For 2 times the rows the processor seconds grow: `EvidenceNB` 2.0 times" in growth
+    assert "takes 2.00 of DuckDB's processor seconds and 1.00 of its seconds" in growth
 
 
 # ---------------------------------------------------------------- contests with tuning

@@ -46,6 +46,18 @@ def test_a_line_shows_processor_time_and_both_ratios():
     assert "| fit | 2,000 | 20 | 100 | 300 |" in shown
 
 
+def test_what_was_not_measured_is_a_dash_and_words_stand_below_the_table():
+    run = {"command": "c", "date": "2026-01-01", "machine": "m"}
+    table = {"run": run, "head": ["what", "s", ""], "cells": [["a", "", ""]], "words": ["So."]}
+    lines = [line for line in render(table).splitlines() if line]
+    assert lines == ["| what | s |  |", "| --- | --- | --- |", "| a | – |  |", "So.", lines[-1]]
+
+
+def test_the_page_has_no_measured_figure_outside_the_tables():
+    page = BLOCK.sub("", PAGE.read_text("utf-8"))
+    assert re.findall(r"\d[\d.]* (?:times|ms|seconds|processor seconds)\b", page) == []
+
+
 def test_small_tables_are_measured_and_kept_beside_the_others(tmp_path, monkeypatch, capsys):
     page, results = tmp_path / "page.md", tmp_path / "speed.json"
     page.write_text(PAGE.read_text("utf-8"), "utf-8")
