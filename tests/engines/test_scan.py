@@ -679,6 +679,43 @@ def test_a_model_is_evaluated_on_a_scan(tmp_path: Path) -> None:
     assert str(weigh.evaluate(model, scan, "y")) == str(weigh.evaluate(model, PEOPLE, "y"))
 
 
+DISPLAYS = ["ROC", "PrecisionRecall", "Gains", "Lift", "NetBenefit", "Reliability"]
+
+
+@pytest.mark.parametrize("name", DISPLAYS)
+def test_a_display_takes_a_reader_that_can_be_read_once(name: str) -> None:
+    model, display = weigh.EvidenceNB().fit(PEOPLE, "y"), getattr(weigh, f"{name}Display")
+    of_reader = display.from_estimator(model, PEOPLE.to_reader(170), "y")
+    of_table = display.from_estimator(model, PEOPLE, "y")
+    for one, two in zip(of_reader.ax_.lines, of_table.ax_.lines, strict=True):
+        assert_array_equal(one.get_xydata(), two.get_xydata())
+
+
+@pytest.mark.parametrize(
+    ("learner", "target"),
+    [
+        (weigh.EvidenceNB(), "y"),
+        (weigh.C44Classifier(), "y"),
+        (weigh.RecalibratedClassifier(weigh.EvidenceNB()), "y"),
+        (weigh.EducatedRegressor(), "income"),
+        (weigh.BoostedNBRegressor(n_rounds=5, random_state=0), "income"),
+    ],
+)
+def test_the_score_of_a_reader_that_can_be_read_once_is_that_of_its_table(
+    learner: object, target: str
+) -> None:
+    model = learner.fit(PEOPLE, target)
+    assert model.score(PEOPLE.to_reader(170), target) == model.score(PEOPLE, target)
+
+
+def test_readers_of_hold_out_and_training_rows_are_evaluated_like_tables() -> None:
+    model = weigh.EvidenceNB().fit(PEOPLE, "y")
+    readers = PEOPLE.to_reader(170), (PEOPLE.to_reader(170), "y")
+    of_readers = weigh.evaluate(model, readers[0], "y", train=readers[1], by="town")
+    of_tables = weigh.evaluate(model, PEOPLE, "y", train=(PEOPLE, "y"), by="town")
+    assert of_readers.to_dict() == of_tables.to_dict()
+
+
 # ---------------------------------------------------------------- the command line
 
 

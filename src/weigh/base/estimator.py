@@ -31,7 +31,15 @@ from weigh.evidence import (
     share_importance,
 )
 from weigh.evidence.view import summarise_model, tell_classes
-from weigh.frames import Sample, Table, label_sample, name_columns, read, set_names
+from weigh.frames import (
+    Sample,
+    Table,
+    keep_reader,
+    label_sample,
+    name_columns,
+    read,
+    set_names,
+)
 from weigh.parameters import check_parameters, read_crosses, read_rate, read_settings
 from weigh.predicting import Predictor, Reader
 from weigh.tally import Tally
@@ -273,6 +281,7 @@ class Classifier(ClassifierMixin):
         """
         if not (isinstance(y, str) or isinstance(sample_weight, str)):
             return float(super().score(X, y, sample_weight))
+        X = keep_reader(X)
         sample = label_sample(read(X), y, sample_weight)
         right = sample.classes[sample.labels] == self.predict(X)[sample.kept]
         return float(np.average(right, weights=sample.weight))

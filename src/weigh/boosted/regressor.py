@@ -29,7 +29,7 @@ from weigh.boosted.projection import (
 from weigh.errors import warn_caller
 from weigh.evidence import Evidence, FeatureTable, record, rows_added
 from weigh.folds import Mask, check_folds, read_splits
-from weigh.frames import Sample, Table, number_sample, read
+from weigh.frames import Sample, Table, keep_reader, number_sample, read
 from weigh.parameters import is_count, is_number
 from weigh.sheet import EstimateSheet, refuse_classes
 from weigh.tally import Tally, count_placed_soft
@@ -268,6 +268,7 @@ class BoostedNBRegressor(RegressorMixin, NumberEstimator):
         X, y, sample_weight
             Rows, with their targets and weights, or the names of their columns in X.
         """
+        X = keep_reader(X)
         sample, numbers = number_sample(read(X), y, sample_weight)
         return float(r2_score(numbers, self.predict(X)[sample.kept], sample_weight=sample.weight))
 

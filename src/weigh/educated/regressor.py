@@ -48,7 +48,7 @@ from weigh.evidence.exposure import (
     spread_out,
 )
 from weigh.formula import Spread
-from weigh.frames import Sample, Table, as_rows, build_beside, number_sample, read
+from weigh.frames import Sample, Table, as_rows, build_beside, keep_reader, number_sample, read
 from weigh.newton.regression import Family
 from weigh.parameters import read_orders
 from weigh.sheet import (
@@ -292,6 +292,7 @@ class EducatedRegressor(EducatedParameters, RegressorMixin, NumberEstimator):
             As in `fit`. Default: the columns of the fit, which X must then have. `exposure=1` gives
             estimates per unit of exposure.
         """
+        X = keep_reader(X)
         table = read(X)
         sample, numbers = number_sample(table, y, sample_weight)
         given = find_given(self.evidence_, table.names, exposure, offset)

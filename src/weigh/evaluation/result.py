@@ -180,7 +180,7 @@ def read_train(train: Any) -> list[Given]:
             f"train must be a pair: (X, y), or labels and probabilities; got {type(train).__name__}"
         )
     first, *others = train
-    return [Given(keep_reader(first), *others)]
+    return [Given(first, *others)]
 
 
 def build(

@@ -17,6 +17,7 @@ from weigh.frames import (
     check_name,
     count_rows,
     did_you_mean,
+    keep_reader,
     pick_columns,
     read,
 )
@@ -162,7 +163,7 @@ def predict_rows(
     features, unless the model was fitted with them. A model that was fitted with column names gets
     those columns. A model without names gets all columns but those named here.
     """
-    question = Question.of_model(model, pos_label)
+    X, question = keep_reader(X), Question.of_model(model, pos_label)
     if not any(isinstance(name, str) for name in (y, sample_weight, *beside)):
         return question.read(y, model.predict_proba(X), sample_weight)
     table = read(X)
