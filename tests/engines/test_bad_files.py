@@ -294,6 +294,29 @@ def test_a_scan_reads_a_column_as_text_by_its_name_without_spaces(tmp_path):
     assert opened.names == ("code", "y")
 
 
+def test_headers_of_a_folder_may_differ_by_spaces(tmp_path):
+    for name, data in (
+        ("1.csv", "a,y\n1,no\n"),
+        ("2.csv", " a, y\n2,yes\n"),
+        ("3.csv", "y ,a\n,3\n"),
+    ):
+        write(tmp_path, name, data)
+    opened = weigh.scan(tmp_path)
+    found = pa.Table.from_batches([*opened.read_batches(opened.names)])
+    assert found.to_pylist() == rows(a=[1.0, 2.0, 3.0], y=["no", "yes", None])
+    assert [*opened.select(("y",)).batches()][1].codes("y").values == ("yes",)
+
+
+def test_names_that_differ_by_spaces_in_one_file_are_one_name_twice(tmp_path):
+    path = write(tmp_path, "1.csv", "a,a \n1,2\n")
+    for read in (
+        lambda: weigh.scan(tmp_path),
+        lambda: weigh.EvidenceNB().fit(read_file(path), [1]),
+    ):
+        with pytest.raises(ValueError, match="'a' occurs twice"):
+            read()
+
+
 def test_a_column_is_read_as_text_behind_many_others(tmp_path):
     n = 6_000
     header = ",".join([*(f"some_long_name_{i}" for i in range(n)), "code"])

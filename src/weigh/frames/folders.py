@@ -6,7 +6,7 @@ import glob
 import itertools
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from weigh.frames.delimited import (
     trim_name,
 )
 from weigh.frames.large import ROWS, Scan, open_scan
+from weigh.frames.reading import refuse_twice
 from weigh.frames.values import Declared, declared_in, stored_as_levels
 
 ENDINGS = {
@@ -68,8 +69,7 @@ def scan_files(paths: Any, text: Sequence[str] = (), dialect: TextDialect = PLAI
         _refuse_amounts(next(read(tuple(schema.names)), None), text, about)
     opened = open_scan(schema.names, sum(map(_count, files)), read, "pyarrow", about)
     known = {} if is_text else _find_levels(files, schema)
-    opened = replace(opened, files=tuple(file.path for file in files), known_levels=known)
-    return opened.renamed(tuple(map(trim_name, opened.names))) if is_text else opened
+    return replace(opened, files=tuple(file.path for file in files), known_levels=known)
 
 
 def _trim(batch: Any) -> Any:
@@ -82,11 +82,10 @@ def _refuse_amounts(batch: Any, text: Sequence[str], about: str) -> None:
     if batch is None:
         return
     texts = [field.name for field in batch.schema if pa.types.is_string(field.type)]
-    for name in amount_columns(batch, (name for name in texts if trim_name(name) not in text)):
+    for name in amount_columns(batch, (name for name in texts if name not in text)):
         raise ValueError(
-            f"{about}: column {trim_name(name)!r} holds numbers with separators or percent signs; "
-            "write them plainly, name the decimal mark (decimal=',' or --decimal ,), or read it as "
-            "text"
+            f"{about}: column {name!r} holds numbers with separators or percent signs; write them "
+            "plainly, name the decimal mark (decimal=',' or --decimal ,), or read it as text"
         )
 
 
@@ -161,17 +160,31 @@ def _kind(found: list[FoundFile]) -> str:
 
 @dataclass(frozen=True)
 class _File:
-    """An opened file: its path, Arrow fragment and schema, and its size and time when opened."""
+    """An opened file: its path, Arrow fragment and schema, and its size and time when opened.
+
+    `schema` has the names of a text file without the spaces around them, and `spaced` the names as
+    the file has them, by these.
+    """
 
     found: FoundFile
     fragment: Any
     schema: Any
     stamp: tuple[int, int, int]
     dialect: TextDialect
+    spaced: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def path(self) -> str:
         return self.found.path
+
+    def names_of(self, schema: Any) -> list[str]:
+        """The names of columns as the file has them."""
+        return [self.spaced.get(name, name) for name in schema.names]
+
+    def rename(self, schema: Any) -> Any:
+        """A schema with the names as the file has them."""
+        pairs = zip(schema, self.names_of(schema), strict=True)
+        return pa.schema([field.with_name(name) for field, name in pairs])
 
 
 def _open(found: FoundFile, format: Any, dialect: TextDialect = PLAIN, schema: Any = None) -> _File:
@@ -214,10 +227,19 @@ def _open_text(found: list[FoundFile], text: Sequence[str], dialect: TextDialect
             lines = head.rpartition(b"\n")[0] or head
             mark = dialect.delimiter or find_mark(one.path) or find_delimiter(lines)
             own = replace(dialect, delimiter=mark, encoding=encoding)
-            files.append(_open(one, _text_format(text_types(lines, mark, text), own), own))
+            file = _open(one, _text_format(text_types(lines, mark, text), own), own)
+            files.append(_trim_names(file))
+            refuse_twice(tuple(files[-1].schema.names))
         except (pa.ArrowException, OSError, ValueError) as error:
             raise _cannot_read(one.path, error) from None
     return files
+
+
+def _trim_names(file: _File) -> _File:
+    """Strip spaces around the names of columns, as `read_file` does."""
+    spaced = {trim_name(name): name for name in file.schema.names}
+    schema = pa.schema([field.with_name(trim_name(field.name)) for field in file.schema])
+    return replace(file, schema=schema, spaced=spaced)
 
 
 def _read_head(path: str, encoding: str | None) -> tuple[bytes, str | None]:
@@ -236,8 +258,9 @@ def _read_head(path: str, encoding: str | None) -> tuple[bytes, str | None]:
 
 def _reopen_text(file: _File, schema: Any) -> _File:
     """Open a file again, with the column types of all files together."""
-    types = {field.name: field.type for field in schema}
-    return _open(file.found, _text_format(types, file.dialect), file.dialect, schema)
+    own = file.rename(schema)
+    types = {field.name: field.type for field in own}
+    return _trim_names(_open(file.found, _text_format(types, file.dialect), file.dialect, own))
 
 
 def _text_format(types: dict[str, Any], dialect: TextDialect) -> Any:
@@ -305,10 +328,14 @@ def _read_file(file: _File, wanted: Any, schema: Any) -> Iterator[Any]:
     _check_unchanged(file)
     own = pa.schema([_decimals_stay(field, file.schema.field(field.name)) for field in schema])
     try:
-        batches = file.fragment.to_batches(
-            schema=own, columns=wanted.names, batch_size=ROWS, use_threads=True
-        )
-        yield from batches if own == schema else (_fit(batch, wanted) for batch in batches)
+        for batch in file.fragment.to_batches(
+            schema=file.rename(own),
+            columns=file.names_of(wanted),
+            batch_size=ROWS,
+            use_threads=True,
+        ):
+            named = batch.rename_columns(wanted.names)
+            yield named if own == schema else _fit(named, wanted)
     except (pa.ArrowException, OSError) as error:
         raise _cannot_read(file.path, error) from None
     _check_unchanged(file)
