@@ -602,6 +602,25 @@ def test_what_is_no_table_is_refused(source: object, words: str) -> None:
         weigh.scan(source)
 
 
+def test_endings_of_a_folder_may_be_in_upper_case(tmp_path: Path) -> None:
+    csv.write_csv(PEOPLE.slice(0, 700), tmp_path / "1.csv")
+    csv.write_csv(PEOPLE.slice(700), tmp_path / "2.CSV")
+    assert_same_model(
+        weigh.EvidenceNB().fit(PEOPLE, "y"), weigh.EvidenceNB().fit(weigh.scan(tmp_path), "y")
+    )
+    parquet.write_table(PEOPLE, tmp_path / "3.PARQUET")
+    assert weigh.scan(tmp_path / "3.PARQUET").n_rows == PEOPLE.num_rows
+    with pytest.raises(ValueError, match="different formats"):
+        weigh.scan(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["a.CSV.GZ", "a.csv"])
+def test_a_packed_file_without_the_ending_gz_is_named(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(gzip.compress(b"a,y\n1,2\n"))
+    with pytest.raises(ValueError, match=rf"{name} cannot be read .* let its name end in \.gz"):
+        weigh.scan(tmp_path)
+
+
 def test_formats_are_not_mixed(tmp_path: Path) -> None:
     parquet.write_table(PEOPLE, tmp_path / "a.parquet")
     csv.write_csv(PEOPLE, tmp_path / "b.csv")

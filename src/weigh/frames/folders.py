@@ -143,13 +143,14 @@ def _expand(path: str) -> list[FoundFile]:
 def _is_data(file: Path, folder: str) -> bool:
     """Whether a file in a folder is data; hidden files and markers (`_SUCCESS`) are not."""
     inside = file.relative_to(folder).parts
-    known = file.name.endswith(ENDINGS["parquet"] + ENDINGS["csv"])
+    known = file.name.lower().endswith(ENDINGS["parquet"] + ENDINGS["csv"])
     return file.is_file() and known and not any(part[0] in "._" for part in inside)
 
 
 def _kind(found: list[FoundFile]) -> str:
     paths = [one.path for one in found]
-    kinds = {path: "parquet" if path.endswith(ENDINGS["parquet"]) else "csv" for path in paths}
+    are_parquet = {path: path.lower().endswith(ENDINGS["parquet"]) for path in paths}
+    kinds = {path: "parquet" if yes else "csv" for path, yes in are_parquet.items()}
     if len({*kinds.values()}) > 1:
         odd = next(path for path in paths if kinds[path] != kinds[paths[0]])
         raise ValueError(
@@ -246,6 +247,8 @@ def _read_head(path: str, encoding: str | None) -> tuple[bytes, str | None]:
     """The start of a file in UTF-8, with all of its header, and its encoding if that is known."""
     with pa.input_stream(path) as stream:
         data = stream.read(LINES)
+        if data.startswith(b"\x1f\x8b"):  # Arrow unpacks by the ending alone
+            raise ValueError("it is packed with gzip; let its name end in .gz, in lower case")
         while True:
             known = encoding or find_encoding(data)
             head = to_utf8(data, known, whole=False)
