@@ -79,17 +79,31 @@ def read_delimited(
     `delimiter` is the separator implied by the ending of the file's name, if any.
     """
     data = to_utf8(data, dialect.encoding)
-    if not data.strip():
-        raise ValueError("the file is empty")
-    if not any(end in data.strip() for end in (b"\n", b"\r")):
-        line = data.strip()[:400].decode("utf-8", "replace")
-        line = line if len(line) <= 40 else f"{line[:40]}…"
-        raise ValueError(f"it has one line, {line!r}, and needs a header and rows below it")
+    if (why := why_no_rows(data)) is not None:
+        raise ValueError(why)
     mark = dialect.delimiter or delimiter or find_delimiter(data)
     check_quotes(data, mark)
     types = text_types(data, mark, text)
     table = _trim(_parse(data, mark, dialect, types))
     return _convert_amounts(table, data, mark, dialect, types)
+
+
+def why_no_rows(data: bytes) -> str | None:
+    r"""Why a text has no rows: it is blank, or has one line; None if it has more.
+
+    >>> why_no_rows(b" \n"), why_no_rows(b"a,b\n1,2\n")
+    ('the file is empty', None)
+    >>> why_no_rows(b"a,b\n")
+    "it has one line, 'a,b', and needs a header and rows below it"
+    """
+    text = data.strip()
+    if not text:
+        return "the file is empty"
+    if b"\n" in text or b"\r" in text:
+        return None
+    line = text[:400].decode("utf-8", "replace")
+    line = line if len(line) <= 40 else f"{line[:40]}…"
+    return f"it has one line, {line!r}, and needs a header and rows below it"
 
 
 def _convert_amounts(

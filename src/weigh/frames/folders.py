@@ -26,6 +26,7 @@ from weigh.frames.delimited import (
     to_utf8,
     trim,
     trim_name,
+    why_no_rows,
 )
 from weigh.frames.large import ROWS, Scan, open_scan
 from weigh.frames.reading import refuse_twice
@@ -47,7 +48,7 @@ PLAIN = TextDialect()
 
 
 def scan_files(paths: Any, text: Sequence[str] = (), dialect: TextDialect = PLAIN) -> Scan:
-    """Scan the rows of files, in the order of their names; empty files are skipped."""
+    """Scan the rows of files, in the order of their names; files without rows are skipped."""
     found = [one for one in find_files(paths) if os.path.getsize(one.path)]
     if not found:
         raise ValueError(f"{paths}: every file is empty; a table needs rows")
@@ -221,10 +222,15 @@ def _is_text(kind: Any) -> bool:
 
 
 def _open_text(found: list[FoundFile], text: Sequence[str], dialect: TextDialect) -> list[_File]:
-    files = []
+    """Open the text files that have rows; raise an error if none has."""
+    files: list[_File] = []
+    blank: list[ValueError] = []
     for one in found:
         try:
             head, encoding = _read_head(one.path, dialect.encoding)
+            if (why := why_no_rows(head)) is not None:
+                blank.append(_cannot_read(one.path, ValueError(why)))
+                continue
             lines = head.rpartition(b"\n")[0] or head
             mark = dialect.delimiter or find_mark(one.path) or find_delimiter(lines)
             own = replace(dialect, delimiter=mark, encoding=encoding)
@@ -233,6 +239,8 @@ def _open_text(found: list[FoundFile], text: Sequence[str], dialect: TextDialect
             refuse_twice(tuple(files[-1].schema.names))
         except (pa.ArrowException, OSError, ValueError) as error:
             raise _cannot_read(one.path, error) from None
+    if not files:
+        raise blank[0]
     return files
 
 
