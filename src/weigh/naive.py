@@ -13,7 +13,7 @@ from weigh import engine
 from weigh.arrays import Floats
 from weigh.base import EvidenceClassifier, branch, read_sample, remember
 from weigh.bins import Density, Rule
-from weigh.errors import warn_caller
+from weigh.errors import Parameter, ParameterWarning, warn_caller
 from weigh.evidence import (
     PRINTED,
     Added,
@@ -25,7 +25,7 @@ from weigh.evidence import (
     weigh_tally,
 )
 from weigh.evidence.model import merge_provenance, refuse_different
-from weigh.frames import Sample, read_classes
+from weigh.frames import Sample, Table, count_matrix, read_classes, rows_with
 from weigh.parameters import by_column, read_caps, read_settings
 from weigh.tally import Tally, add
 
@@ -191,7 +191,10 @@ class EvidenceNB(EvidenceClassifier):
         """Add a batch of rows to the model.
 
         The first batch sets the cut points of numeric columns, unless `bins` gives them. When a
-        column first exceeds `max_levels`, its levels are fixed.
+        column first exceeds `max_levels`, its levels are fixed. With `event_model="counts"` the
+        first batch fixes the vocabulary: other words of later batches are ignored, and rows of
+        dicts without any known word give a warning. Give the first batch every word, with the count
+        0 where it does not occur.
 
         Parameters
         ----------
@@ -215,10 +218,12 @@ class EvidenceNB(EvidenceClassifier):
                 f"{self.classes_.tolist()}"
             )
         sample = read_sample(self, X, y, sample_weight, self.classes_, feature_names=feature_names)
-        sample = replace(sample, table=self._match(sample.table))
+        given, sample = sample.table, replace(sample, table=self._match(sample.table))
         before = self.evidence_.tally
         if self.event_model == "counts":
-            batch = engine.tally_counts(sample)
+            counted = replace(sample.table, matrix=count_matrix(sample.table))
+            _warn_new_words(given, counted)
+            batch = engine.tally_counts(replace(sample, table=counted))
         else:
             features = [table.feature for table in before.tables]
             batch = engine.tally_levels(sample, features, read_settings(self, sample.table))
@@ -287,6 +292,25 @@ def _refuse_edits(model: EvidenceNB) -> None:
             f"this {type(model).__name__} was edited by hand, which more rows would undo: {made}. "
             "Add the rows to the model before its edits, then make them again: "
             "weigh.edit(updated, X, y).replay(edited.evidence_.edits).model"
+        )
+
+
+def _warn_new_words(given: Table, counted: Table) -> None:
+    """Warn of rows of dicts that have words, none of which is in the vocabulary."""
+    known = {*counted.names}
+    new = [name for name in given.names if name not in known] if given.partial else []
+    without = np.diff(counted.matrix.indptr) == 0
+    if not (new and without.any()):
+        return
+    rows = int((without & rows_with(given, new)).sum())
+    if rows:
+        warn_caller(
+            ParameterWarning(
+                Parameter("X"),
+                f" has {rows:,} of {given.n_rows:,} rows without any word of the first batch, "
+                f"which fixes the vocabulary; new words, such as {new[0]!r}, are ignored. Give the "
+                "first batch every word, with the count 0 where it does not occur",
+            )
         )
 
 

@@ -11,6 +11,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 import weigh
 from weigh import EducatedNB, EvidenceNB, PerplexedNB
+from weigh.errors import ParameterWarning
 
 TEXTS = [
     "win money now claim your free prize",
@@ -90,10 +91,33 @@ def test_batches_of_dicts_keep_the_words_of_the_first(documents):
     first, later = [{"free": 2, "win": 1}, {"lunch": 1}], [{"win": 1, "sun": 3}, {"sun": 1}]
     model = EvidenceNB(event_model="counts")
     model.partial_fit(first, ["spam", "ham"], classes=["ham", "spam"])
-    model.partial_fit(later, ["spam", "ham"])
+    with pytest.warns(ParameterWarning, match="1 of 2 rows"):
+        model.partial_fit(later, ["spam", "ham"])
     whole = EvidenceNB(event_model="counts")
     whole.fit([*first, {"win": 1}, {}], ["spam", "ham"] * 2)
     assert str(model.evidence_) == str(whole.evidence_)
+
+
+def test_rows_of_a_later_batch_without_a_known_word_give_one_warning():
+    model = EvidenceNB(event_model="counts")
+    model.partial_fit([{"free": 2, "win": 1}, {"lunch": 1}], ["spam", "ham"])
+    with pytest.warns(ParameterWarning) as found:
+        model.partial_fit([{"viagra": 9}, {"meeting": 4, "win": 0}] * 50, ["spam", "ham"] * 50)
+    (warning,) = found
+    assert warning.filename == __file__
+    assert "X has 100 of 100 rows without any word of the first batch" in str(warning.message)
+    assert "'viagra'" in str(warning.message)
+
+
+def test_a_first_batch_may_hold_every_word_with_the_count_zero():
+    model = EvidenceNB(event_model="counts")
+    model.partial_fit([{"free": 2, "sun": 0}, {"lunch": 1, "sea": 0}], ["spam", "ham"])
+    later, kinds = [{"sun": 3}, {"sea": 1, "rain": 1}, {}], ["spam", "ham", "ham"]
+    model.partial_fit(later, kinds)  # no warning: {} has no words, and sea is known
+    whole = EvidenceNB(event_model="counts")
+    whole.fit([{"free": 2}, {"lunch": 1}, {"sun": 3}, {"sea": 1}, {}], ["spam", "ham", *kinds])
+    p = model.predict_proba([{"free": 1}, {"sea": 1}, {"sun": 2}])
+    np.testing.assert_allclose(p, whole.predict_proba([{"free": 1}, {"sea": 1}, {"sun": 2}]))
 
 
 def test_a_model_of_documents_is_evaluated_and_reported_on_a_sparse_matrix(documents, tmp_path):

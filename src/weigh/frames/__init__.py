@@ -36,6 +36,7 @@ from weigh.frames.names import (
     list_names,
     match,
     name_columns,
+    rows_with,
     set_names,
 )
 from weigh.frames.native import (

@@ -88,13 +88,13 @@ def refuse_misspelt(
         meant = _nearest(other, names)
         if meant is None:
             continue
-        rows = np.flatnonzero(_given(table, [other]) & ~_given(table, [meant]))
+        rows = np.flatnonzero(rows_with(table, [other]) & ~rows_with(table, [meant]))
         if len(rows):
             raise ValueError(
                 f"row {rows[0]} has {other!r} and no {meant!r}, which {reader} was fitted with; "
                 f"rename {other!r}, or leave it out"
             )
-    rows = np.flatnonzero(_given(table, others) & ~_given(table, names))
+    rows = np.flatnonzero(rows_with(table, others) & ~rows_with(table, names))
     if len(rows):
         raise ValueError(
             f"row {rows[0]} has none of the columns that {reader} was fitted with, of which the "
@@ -108,8 +108,8 @@ def _nearest(name: str, names: Iterable[Any], alike: float = ALIKE) -> str | Non
     return texts[near[0]] if near else None
 
 
-def _given(table: Table, names: Iterable[str]) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Whether each row has any of the columns."""
+def rows_with(table: Table, names: Iterable[str]) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Whether each row of a list of dicts has any of the keys."""
     given = np.zeros(table.n_rows, dtype=bool)
     for j in (table.names.index(name) for name in names if name in table.names):
         given |= np.fromiter((v is not NOT_KNOWN for v in table.source(j)), bool, table.n_rows)
