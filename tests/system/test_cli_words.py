@@ -610,6 +610,37 @@ def test_values_that_repeat_in_light_rows_are_no_ids():
         weigh.EvidenceNB(max_levels=3).fit(table, "y", [heavy] + [0.01] * 79)
 
 
+# ---------------------------------------------------------------- how a program ends
+
+
+ENDING = """
+import atexit, sys
+from weigh.cli import main
+
+class Library:
+    def __del__(self):
+        print("taken down", flush=True)
+
+def parse(*words):
+    atexit.register(print, "at exit")
+    return parse_args(*words)
+
+sys.library, parse_args = Library(), main.parse_args
+main.parse_args = parse
+main()
+"""
+
+
+@pytest.mark.parametrize(("asked", "code"), [(["-h"], 0), (["fit", "-x"], 2), (["show", "no"], 1)])
+def test_a_command_ends_with_its_code_before_libraries_are_taken_down(asked, code):
+    """Threads of Arrow that were still starting then aborted the program at times."""
+    program = [sys.executable, "-c", ENDING, *asked]
+    done = subprocess.run(program, capture_output=True, text=True)
+    assert done.returncode == code
+    assert "Usage" in done.stdout + done.stderr or "error: " in done.stderr
+    assert done.stdout.endswith("at exit\n")
+
+
 # ---------------------------------------------------------------- what is loaded
 
 

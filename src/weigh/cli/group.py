@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import sys
@@ -256,6 +257,19 @@ def say_compiling() -> None:
 class Process:
     """Marks a context whose process runs one command only and then ends."""
 
+    code: Any = None
+
+    def end(self) -> None:
+        """End without taking libraries down: Arrow's threads may abort a program that ends soon."""
+        if not isinstance(self.code, int):
+            return
+        try:
+            sys.stdout.flush()
+            sys.stderr.flush()
+        except (OSError, ValueError):  # Python says that the output cannot be written
+            return
+        os._exit(self.code)
+
 
 class CommandGroup(ByTask):
     """Turn expected errors into one line on stderr and exit code 1."""
@@ -265,7 +279,13 @@ class CommandGroup(ByTask):
         if args or more:
             return self.main(*args, **more)
         errors.on_compile = say_compiling
-        return self.main(obj=Process())
+        process = Process()
+        atexit.register(process.end)  # before all others, so that it is called after them
+        try:
+            return self.main(obj=process)
+        except SystemExit as ending:
+            process.code = ending.code
+            raise
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command, with warnings and expected errors as one line each on stderr."""
