@@ -72,13 +72,15 @@ def _check_smoothing(learner: Any) -> None:
     smoothing = learner.smoothing
     if np.ndim(smoothing):
         raise ValueError(
-            f"smoothing is one number for all columns and levels, got {np.size(smoothing)} values; "
-            "give one of them"
+            "smoothing takes one number for all columns and levels, such as smoothing=1; got "
+            f"{np.size(smoothing)} values"
         )
     named = isinstance(smoothing, str) and smoothing in learner._smoothings
     if not (named or (is_number(smoothing) and 0 <= smoothing < np.inf)):
-        names = " or ".join(map(repr, learner._smoothings))
-        raise ValueError(f"smoothing must be a number of at least 0 or {names}, got {smoothing!r}")
+        names = ", ".join(map(repr, learner._smoothings))
+        raise ValueError(
+            f"smoothing must be a number of at least 0, or one of {names}; got {smoothing!r}"
+        )
 
 
 def _check_bins(learner: Any) -> None:

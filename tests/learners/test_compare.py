@@ -816,6 +816,12 @@ def test_processes_of_their_own_give_the_same_comparison():
     assert (spread.best, spread.choice, spread.reason) == (alone.best, alone.choice, alone.reason)
 
 
+@pytest.mark.parametrize("jobs", [0, 1.5, "all"])
+def test_no_number_of_processes_is_refused(jobs):
+    with pytest.raises(ValueError, match="n_jobs must be"):
+        compare(*draw(), ["evidence"], n_jobs=jobs)
+
+
 def test_pairs_are_compared_on_the_same_folds_as_a_model_without():
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.choice([*"ab"], (240, 3)), columns=["one", "other", "noise"])

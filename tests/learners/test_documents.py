@@ -155,11 +155,16 @@ def test_batches_keep_the_names_of_the_first(documents):
 
 
 @pytest.mark.parametrize(
-    "names", [["a"], ["a", "a", "b"], [1, 2, 3]], ids=["too few", "twice", "no text"]
+    ("names", "told"),
+    [
+        (["a"], "has 1 names for 3 columns"),
+        (["a", "a", "b"], "has 'a' twice"),
+        ([1, 2, 3], "must be texts, got 1; give map"),
+    ],
 )
-def test_names_that_do_not_fit_are_refused(names):
+def test_names_that_do_not_fit_are_refused(names, told):
     X = np.eye(3, dtype=int)[[0, 1, 2, 0]]
-    with pytest.raises(ValueError, match="feature_names must hold 3 different"):
+    with pytest.raises(ValueError, match=f"feature_names {told}"):
         EvidenceNB(event_model="counts").fit(X, [0, 1, 0, 1], feature_names=names)
 
 

@@ -517,8 +517,11 @@ def test_too_many_groups_and_too_few_values_are_refused():
     y, p = draw_rows(9, n=MOST + 1)
     with pytest.raises(ValueError, match=f"{MOST + 1} different values.*join some of them first"):
         of(y, p, by=[f"id {k}" for k in range(MOST + 1)])
-    with pytest.raises(ValueError, match=f"group has 2 values for {MOST + 1} rows"):
+    with pytest.raises(ValueError, match=f"by has 2 values for {MOST + 1} rows"):
         of(y, p, by=[1, 2])
+    for by in (3, np.ones((MOST + 1, 2))):
+        with pytest.raises(ValueError, match="by must be"):
+            of(y, p, by=by)
 
 
 # ---------------------------------------------------------------- more than two classes

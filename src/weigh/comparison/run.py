@@ -20,7 +20,7 @@ from weigh.arrays import Floats
 from weigh.base import part_of_rows
 from weigh.comparison.differences import BITS, spell_loss
 from weigh.comparison.task import Task
-from weigh.frames import take_rows
+from weigh.frames import is_count, take_rows
 from weigh.store import learners
 
 if TYPE_CHECKING:
@@ -70,6 +70,11 @@ def run_learner(name: str, estimator: Any, task: Task, done: int, of: int) -> Ou
 def run_learners(candidates: Mapping[str, Any], task: Task, n_jobs: int | None) -> list[Outcome]:
     """Run every learner on the same folds, one after the other or in parallel processes."""
     n, pairs = len(task.splits), [*candidates.items()]
+    if n_jobs is not None and not (is_count(n_jobs) and n_jobs):
+        raise ValueError(
+            "n_jobs must be a number of processes, such as 2, or -1 for all processors; got "
+            f"{n_jobs!r}"
+        )
     if n_jobs in (None, 1):
         of = len(pairs) * n
         return [run_learner(*pair, task, k * n, of) for k, pair in enumerate(pairs)]

@@ -207,11 +207,7 @@ def split_rows(
             )
         yield from crossed
         return
-    column = read_codes(by, name)
-    if len(column.codes) != len(kept):
-        raise ValueError(
-            f"{name} has {len(column.codes)} values for {len(kept)} rows; give one for each"
-        )
+    column = _read_groups(by, len(kept))
     rows = Codes(column.codes[kept], column.values)
     used = {key(column.values[code]) for code in np.unique(rows.codes)}
     feature = _feature(name, rows, sort_values({k for k in used if k[1] is not None}), weight)
@@ -221,6 +217,19 @@ def split_rows(
         places = np.flatnonzero(levels == level)
         if len(places):
             yield text, places
+
+
+def _read_groups(by: Any, n_rows: int) -> Codes:
+    """The groups of rows, from a list, an array or a column."""
+    wanted = "the name of a column, a list of names, or one label for each row"
+    try:
+        column = read_codes(by, "by")
+    except ValueError:
+        raise ParameterError(Parameter("by"), f" must be {wanted}") from None
+    if len(column.codes) != n_rows:
+        seen = f" has {len(column.codes)} values for {n_rows} rows; give {wanted}"
+        raise ParameterError(Parameter("by"), seen)
+    return column
 
 
 def _cross(

@@ -150,7 +150,7 @@ def evidence_of(model: Any, numbers: bool = False) -> Evidence:
     try:
         found = model.evidence_
     except AttributeError as error:
-        found, why = None, str(error)
+        found, why = None, str(error).rpartition("'evidence_': ")[2]
     if isinstance(found, Evidence):
         return found
     if not _is_own(model):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
@@ -133,13 +134,15 @@ def name_columns(table: Table, names: Any) -> Table:
     if table.named:
         raise ValueError("feature_names is for arrays and sparse matrices; X has names of its own")
     given = tuple(names)
-    odd = [name for name in given if not isinstance(name, str)]
-    if odd or len(given) != len(table.names) or len({*given}) < len(given):
-        what = f"{len({*given})} different names" if not odd else f"the name {odd[0]!r}"
+    if odd := [name for name in given if not isinstance(name, str)]:
+        raise ValueError(f"feature_names must be texts, got {odd[0]!r}; give map(str, names)")
+    if len(given) != len(table.names):
         raise ValueError(
-            f"feature_names must hold {len(table.names)} different texts, one for each column, got "
-            f"{what} in {len(given)}"
+            f"feature_names has {len(given)} names for {len(table.names)} columns; give one for "
+            "each"
         )
+    if twice := [name for name, n in Counter(given).items() if n > 1]:
+        raise ValueError(f"feature_names has {twice[0]!r} twice; each column needs its own name")
     return replace(table, names=tuple(map(str, given)), named=True)
 
 
