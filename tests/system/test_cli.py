@@ -192,6 +192,10 @@ def test_the_demo_prints_the_evidence_a_sheet_and_what_to_type_next():
     assert "hint" not in result.stdout
 
 
+def test_the_demo_is_no_wider_than_the_terminal():
+    assert max(map(len, run("demo", columns=80).stdout.splitlines())) <= 80
+
+
 # ---------------------------------------------------------------- fit
 
 

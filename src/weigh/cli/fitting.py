@@ -52,7 +52,7 @@ def demo(save: str | None) -> None:
     say("Who survived the Titanic? 2,201 people by class, sex and age.\n")
     model = EducatedNB(random_state=0).fit(titanic(), "Survived")
     case = {"Class": "3rd", "Sex": "Female", "Age": "Child"}
-    click.echo(str(model.evidence_))
+    click.echo(model.evidence_.to_text(terminal_width()))
     say("\nThe balance sheet of a girl in third class:\n")
     click.echo(model.balance_sheet(case).to_text(terminal_width()))
     if save is not None:
