@@ -507,6 +507,26 @@ def test_the_browser_reads_the_table_as_it_was_meant(browser, tmp_path, people):
 
 
 @pytest.mark.system
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_headings_of_numbers_break_between_words_alone(n_classes, browser, tmp_path):
+    """Beside long levels the columns of numbers are narrow."""
+    names = [f"{word} of a rather long name (and some more)" for word in ("One", "Two", "Three")]
+    table = pa.table({"feature": names * 40, "y": [f"class{k % n_classes}" for k in range(120)]})
+    model = weigh.EvidenceNB().fit(table, "y")
+    weigh.report(model, table, "y", path=tmp_path / "report.html")
+    browser.width(1400)
+    browser.open(tmp_path / "report.html")
+    browser.run(OPEN)
+    lines = browser.run(
+        "return [...document.querySelectorAll('.weights thead th:not(:first-child)')].map((cell) =>"
+        " { const range = document.createRange(); range.selectNodeContents(cell);"
+        " return [cell.innerText.split(' ').length, range.getClientRects().length]; })"
+    )
+    assert len(lines) >= 4
+    assert all(n_lines <= words for words, n_lines in lines)
+
+
+@pytest.mark.system
 def test_measures_keep_their_indents(browser, tmp_path, people):
     model = weigh.EvidenceNB().fit(people, "Survived")
     weigh.report(model, people, "Survived", path=tmp_path / "report.html")
