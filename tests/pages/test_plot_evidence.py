@@ -1,11 +1,14 @@
 """Figures of weights: points at the weights, intervals as long as the errors, nothing squashed."""
 
+from dataclasses import replace
+
 import matplotlib
 
 matplotlib.use("Agg")
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -32,6 +35,7 @@ from weigh import (
 from weigh.bins import Feature
 from weigh.chart_data import NumberAxis
 from weigh.datasets import titanic
+from weigh.evidence.curve import Attenuation
 from weigh.evidence.units import words_of
 from weigh.plot.axes import AGAINST, FOR, brief_labels, shorten_all
 from weigh.plot.panels import SHARE, WEIGHT
@@ -231,7 +235,7 @@ def test_intervals_that_leave_something_out_say_so(ax):
     fitted = AdjustedNB(random_state=0).fit(titanic(), "Survived")
     EvidenceDisplay.from_estimator(fitted, features="Class", ax=ax)
     told = " ".join(ax.get_xlabel().split())
-    assert "90% interval and leaves out" in told
+    assert "90% interval is the line through a point and leaves out the error" in told
 
 
 def test_a_rule_that_acts_on_the_sum_of_the_weights_is_stated(ax):
@@ -430,6 +434,52 @@ def test_a_cross_is_a_map_of_its_weights_with_blanks_where_nothing_occurs(ax):
     assert numbers == [f"{w:+.0f}" if round(w) else "0" for w in weights]
     low, high = image.get_clim()
     assert low == -high
+
+
+def test_cells_without_rows_are_hatched_and_the_caption_says_so(ax):
+    rows = [{"a": a, "b": b} for a in "xy" for b in "uv"] * 20
+    for kept, hatched in ((rows, False), ([r for r in rows if r != {"a": "y", "b": "v"}], True)):
+        fitted = EvidenceNB(crosses=[("a", "b")]).fit(kept, [i % 3 == 0 for i in range(len(kept))])
+        ax.clear()
+        EvidenceDisplay.from_estimator(fitted, features="a & b", ax=ax)
+        assert ("atched cells: no rows" in " ".join(ax.get_xlabel().split())) == hatched
+        assert ax.patch.get_hatch()
+        assert "rey cells: the 90% interval includes 0" in " ".join(ax.get_xlabel().split())
+
+
+def test_the_maps_of_a_figure_share_a_colour_scale():
+    model = EducatedNB(random_state=0).fit(titanic(), "Survived")
+    pairs = [table.name for table in model.evidence_ if "&" in table.name]
+    display = EvidenceDisplay.from_estimator(model, features=pairs, ax=Figure((12, 5)).subplots())
+    limits = {ax.images[0].get_clim() for ax in display.axes_}
+    assert len(display.axes_) == len(pairs) > 1
+    assert len(limits) == 1
+    told = [p.weights[~p.is_noise] for p in display.panels_]
+    assert limits.pop()[1] == max(np.abs(np.concatenate(told)))
+
+
+@pytest.mark.parametrize(
+    ("features", "marks"),
+    [("x", "is the band;"), ("z", "is the band or the line through a point;"),
+     ("c", "is the line through a point;")],
+)  # fmt: skip
+def test_the_caption_says_which_marks_are_intervals(features, marks, ax):
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=300), rng.integers(0, 2, 300)
+    rows = {"x": x, "z": np.where(rng.random(300) < 0.2, np.nan, x), "c": ["ab"[k] for k in y]}
+    fitted = EvidenceNB(bins=4).fit(pa.table(rows), y)
+    EvidenceDisplay.from_estimator(fitted, features=features, ax=ax)
+    assert f"the 90% interval {marks}" in " ".join(ax.get_xlabel().split()).replace("The", "the")
+
+
+def test_captions_leave_the_formula_of_incomplete_rows_to_print(ax):
+    model = EducatedNB(random_state=0).fit(titanic(), "Survived")
+    attenuation = Attenuation(-0.7, "known", np.zeros(1), {"Class": 0.5, "Sex": 0.5})
+    evidence = replace(model.evidence_, attenuation=attenuation)
+    EvidenceDisplay(evidence, features="Sex").plot(ax=ax)
+    assert "sqrt" in str(evidence)
+    assert "sqrt" not in ax.get_xlabel()
+    assert "the other weights are scaled up." in " ".join(ax.get_xlabel().split())
 
 
 def test_a_cross_of_many_classes_is_drawn_as_pairs_until_a_class_is_named(ax):

@@ -30,6 +30,7 @@ from weigh.plot.selection import (
     after,
     ask,
     choose,
+    largest_of_maps,
     limits_of,
     panel_of,
 )
@@ -50,9 +51,10 @@ class EvidenceDisplay(Display):
     A numeric feature is a step line with the 90% band of each weight (if the learner has errors)
     and the distribution of the training rows below; special codes and missing are beside the axis.
     Categories are bars with intervals, and their share of the rows at the right. A pair of features
-    is a heat map: cells whose interval includes zero are grey, and cells without rows are blank.
-    Weights are times 100. Rare levels with extreme weights are arrows at the edge. If not all
-    levels fit, the most common are drawn; of documents, the tokens that tell the classes apart.
+    is a heat map: cells whose interval includes zero are grey, and cells without rows are hatched.
+    The heat maps of a figure share one colour scale. Weights are times 100. Rare levels with
+    extreme weights are arrows at the edge. If not all levels fit, the most common are drawn; of
+    documents, the tokens that tell the classes apart.
 
     Parameters
     ----------
@@ -214,10 +216,12 @@ class EvidenceDisplay(Display):
         return top, [figure.add_subplot(grid[i]) for i in range(len(self.panels_))]
 
     def _draw_panels(self, rooms: list[Room]) -> None:
-        limits = limits_of(self.panels_)
+        limits, far = limits_of(self.panels_), largest_of_maps(self.panels_)
         for panel, ax, room in zip(self.panels_, self.axes_, rooms, strict=True):
-            draw = draw_map if panel.is_grid else draw_steps if panel.axis else draw_levels
-            draw(ax, panel, limits, room)
+            if panel.is_grid:
+                draw_map(ax, panel, far, room)
+            else:
+                (draw_steps if panel.axis else draw_levels)(ax, panel, limits, room)
 
     def _words(self, width: float) -> str:
         """The text below the panels: what is drawn, what is left out, adjustments of totals."""
@@ -230,15 +234,18 @@ class EvidenceDisplay(Display):
 
     def _key(self) -> list[str]:
         """The meaning of lines, bars and numbers; not shown on small axes."""
-        exact = f"{COVERAGE:.0%} interval{self.evidence.caveat}"
+        exact, caveat = f"the {COVERAGE:.0%} interval", self.evidence.caveat
         levels, grids = ([p for p in self.panels_ if p.is_grid == grid] for grid in (False, True))
         known = any(p.half is not None for p in self.panels_)
+        shown = known and grids
+        bands = any(p.axis for p in levels)
+        points = any(p.n_intervals < len(p.labels) for p in levels)
+        marks = ["the band"] * bands + ["the line through a point"] * points
         return [
-            f"lines and bands are the {exact}" if known and levels else "",
+            f"{exact} is {' or '.join(marks)}{caveat}" if known and levels else "",
             "areas of grey bars are shares of the rows" if levels else "",
-            f"grey cells are noise: their {exact} includes 0 (± is half its width)"
-            if known and grids
-            else "",
+            f"grey cells: {exact} includes 0{caveat} (± is half its width)" if shown else "",
+            "hatched cells: no rows" if any(p.has_gaps for p in grids) else "",
         ]
 
     def _name_classes(self, ax: Any, width: float, **place: Any) -> int:

@@ -251,12 +251,15 @@ def _label_axis(ax: Any, panel: Panel, beside: Floats, width: float, turned: boo
 BAR = 0.55
 """Width of the colour bar with its numbers, in inches."""
 
+EMPTY = "#B0B0B0"
+"""The colour of the hatching of cells without rows."""
 
-def draw_map(ax: Any, panel: Panel, limits: tuple[float, float], room: Room) -> None:
-    """Draw weights as colours; grey where the interval includes zero, blank without rows.
 
-    The map has its own colour scale, since pairs weigh less than features. `limits`, those of the
-    other panels, are not used.
+def draw_map(ax: Any, panel: Panel, far: float, room: Room) -> None:
+    """Draw weights as colours; grey where the interval includes zero, hatched without rows.
+
+    `far` has the strongest colour. It is that of all maps of a figure, which differs from the
+    `limits` of the other panels, since pairs weigh less than features.
     """
     assert panel.cross is not None
     left, right = panel.cross.parts
@@ -266,13 +269,11 @@ def draw_map(ax: Any, panel: Panel, limits: tuple[float, float], room: Room) -> 
     grid[at], noise[at] = panel.weights[:, 0], np.where(panel.is_noise[:, 0], 1.0, np.nan)
     if panel.half is not None:
         half[at] = panel.half[:, 0]
-    told = np.abs(np.where(np.isnan(noise), grid, np.nan))
-    far = float(np.nanmax(told)) if np.isfinite(told).any() else float(np.nanmax(np.abs(grid)))
     image = ax.imshow(
         grid, cmap=_colours(panel.colours), vmin=-far or -1, vmax=far or 1, aspect="auto"
     )
     ax.imshow(noise, cmap=_grey(), vmin=0, vmax=1, aspect="auto")
-    ax.set_facecolor("white")
+    ax.patch.set(facecolor="white", edgecolor=EMPTY, hatch="////", linewidth=0)
     left_over = _label_both(ax, panel.cross, room)
     _scale(ax, image)
     if left_over.height / shape[0] >= LABEL and left_over.width / shape[1] >= 0.33:

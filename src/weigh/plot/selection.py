@@ -185,9 +185,13 @@ def _find(evidence: Evidence, name: str) -> FeatureTable:
 
 def after(evidence: Evidence) -> str:
     """How the sum of a row's weights is adjusted, in words; empty if it is not."""
-    curve = evidence.recalibration
+    curve, attenuation = evidence.recalibration, evidence.attenuation
     recalibrated = "" if curve is None else f"The total is then recalibrated ({curve.method})."
-    return " ".join(filter(None, (rule(evidence), recalibrated)))
+    told = rule(evidence)
+    if attenuation is not None and attenuation.form == "known":  # the formula is in print
+        way = "up" if attenuation.k < 0 else "down"
+        told = f"If answers are not known, the other weights are scaled {way}."
+    return " ".join(filter(None, (told, recalibrated)))
 
 
 MOST_LEVELS = 30
@@ -230,6 +234,16 @@ class Panel:
     def n_intervals(self) -> int:
         """The number of levels that are bins on the axis."""
         return 0 if self.axis is None else len(self.axis.cuts) + 1
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether a pair has combinations without rows."""
+        return self.cross is not None and len(self.places) < self.cells
+
+    @property
+    def cells(self) -> int:
+        """The number of cells of a heat map."""
+        return 0 if self.cross is None else int(np.prod([len(p.levels) for p in self.cross.parts]))
 
     @property
     def is_noise(self) -> Any:
@@ -323,6 +337,18 @@ def limits_of(panels: Sequence[Panel]) -> tuple[float, float]:
     low, high = max(ends.min(), usual.min() - more), min(ends.max(), usual.max() + more)
     margin = 0.04 * (high - low) + 0.5 * question.step
     return float(low - margin), float(high + margin)
+
+
+def largest_of_maps(panels: Sequence[Panel]) -> float:
+    """The largest weight of the heat maps that differs significantly from zero, or of all weights.
+
+    It sets the colours of all maps of a figure, so that these can be compared.
+    """
+    maps = [panel for panel in panels if panel.is_grid]
+    told = [np.abs(panel.weights[~panel.is_noise]) for panel in maps]
+    if not sum(map(len, told)):
+        told = [np.abs(panel.weights.ravel()) for panel in maps]
+    return float(np.concatenate([[0.0], *told]).max())
 
 
 def _ends(panel: Panel) -> Floats:
