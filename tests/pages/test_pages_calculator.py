@@ -142,7 +142,7 @@ def test_a_page_of_the_first_class_computes_what_python_says_of_it(name, browser
     found = scored(browser, model, tmp_path, cases, of="class 0")
     for told, sheet in zip(found, sheets, strict=True):
         hold_equal(told, sheet, evidence=model.evidence_)
-    assert browser.driver.title == "The probability of class 0"
+    assert browser.driver.title == "The probability that y is class 0"
     assert shown(browser, "of-what") == "Probability of class 0"
     assert "Base rate of class 0" in shown(browser, "rate-name")
 

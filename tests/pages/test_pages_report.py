@@ -335,7 +335,25 @@ def test_of_many_classes_the_page_evidence_for_the_one_that_was_asked_for():
         told = [float(end) for end in seen.row(name)[3].split(" to ")]
         assert told == [round(100 * (table.weights[i, 2] + s * reach)) for s in (-1, 1)]
     assert "probability of class 2 = its exp(total)" in page
-    assert "the probability of each of 3 classes" in weigh.report(model, data, "y")
+    assert "the probability of each of 3 classes of y." in weigh.report(model, data, "y")
+
+
+def test_pages_name_the_target_if_the_fit_recorded_it(people):
+    named = weigh.EvidenceNB().fit(people, "Survived")
+    bare = weigh.EvidenceNB().fit(people.drop_columns("Survived"), people["Survived"].to_numpy())
+    for model, told in ((named, "that Survived is Yes"), (bare, "of Yes")):
+        found = weigh.evaluate(model, people, "Survived")
+        page = weigh.report(model, evaluation=found)
+        assert f"<p>This model predicts the probability {told}. A positive weight" in page
+        assert f"<title>The probability {told}</title>" in weigh.calculator(model)
+    flipped = weigh.report(named, people, "Survived", pos_label="No")
+    assert "This model predicts the probability that Survived is No. " in flipped
+    labels = {"outcomes": {"Yes": "the person survives"}}
+    own = weigh.report(named, people, "Survived", labels=labels)
+    assert "This model predicts the probability that the person survives. " in own
+    card = weigh.Scorecard.from_table(people, "Survived", adverse="No")
+    scored = weigh.report(card, people, "Survived")
+    assert "This scorecard predicts the probability that Survived is No. " in scored
 
 
 def test_costs_of_more_than_two_classes_ask_for_the_class_that_they_are_of(tmp_path):

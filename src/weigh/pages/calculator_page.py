@@ -250,7 +250,8 @@ def _title(subject: Subject) -> str:
     if subject.evidence.units.are_points and subject.of is not None:
         return f"Score for {subject.classes[subject.of]}"
     if subject.of is not None:
-        return f"The probability of {subject.classes[subject.of]}"
+        what = subject.probability_of(subject.of)
+        return f"The {what[0].lower()}{what[1:]}"
     return f"The probabilities of {len(subject.classes)} classes"
 
 

@@ -83,6 +83,19 @@ class Subject:
         return [*self.evidence.class_names]
 
     @property
+    def target(self) -> str:
+        """The name of the column that is predicted, if the fit recorded it; empty if not."""
+        if self.evidence.form == "hazard":  # whose classes are names of events
+            return ""
+        return getattr(getattr(self.model, "provenance_", None), "target", None) or ""
+
+    def probability_of(self, place: int) -> str:
+        """The probability of a class: of the user's outcome, or of a value of the target."""
+        if self.target and not (self.evidence.outcomes and self.evidence.outcomes[place]):
+            return f"Probability that {self.target} is {self.classes[place]}"
+        return self.evidence.probability_of(place)
+
+    @property
     def known_rate(self) -> bool:
         """Whether sheets have an interval after a change of the base rate, which has no error."""
         if self.model is None:

@@ -59,12 +59,13 @@ def noun_of(subject: Subject) -> str:
 def _predicts(subject: Subject, measured: Any) -> str:
     """What the model predicts: the probability of the class that is measured."""
     if subject.of is None:
+        target = f" of {subject.target}" if subject.target else ""
         return (
-            f"This model predicts the probability of each of {len(subject.classes)} classes. A "
-            "positive weight favours the class whose column it is in."
+            f"This model predicts the probability of each of {len(subject.classes)} classes"
+            f"{target}. A positive weight favours the class whose column it is in."
         )
     of, place = subject.classes[subject.of], subject.classes.index(str(measured))
-    what, points = subject.evidence.probability_of(place), subject.evidence.units.are_points
+    what, points = subject.probability_of(place), subject.evidence.units.are_points
     this = "scorecard" if points else "model"
     favour = "Positive points favour" if points else "A positive weight favours"
     return (
