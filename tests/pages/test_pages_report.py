@@ -407,7 +407,7 @@ def test_a_number_of_many_intervals_is_drawn_with_its_ends_and_every_interval_is
     for i, name in enumerate(spell_levels(table.feature)):
         row = seen.row(name)
         assert float(row[2]) == round(100 * table.weights[i])
-    told = re.search(r"<figcaption> (60 intervals: [^<]*)</figcaption>", page)[1]
+    told = re.search(r"<figcaption> (60 bins: [^<]*)</figcaption>", page)[1]
     ends = [f"{round(100 * table.weights[k]):+d}" for k in (0, -1)]
     assert [part.split()[0] for part in told.split(": ")[1].split(", ")[:2]] == ends
     assert f"{round(100 * table.weights.max()):+d} (" in told
@@ -522,6 +522,18 @@ def test_the_browser_reads_the_table_as_it_was_meant(browser, tmp_path, people):
         " Math.abs(middle(bar) - middle(bar.closest('tr').cells[2])))"
     )
     assert max(browser.run(middle)) < 3
+
+
+def test_the_page_says_which_limit_bins_include_only_where_there_are_bins(titanic):
+    assert "upper limit" not in titanic[1]
+    x = np.arange(60.0)
+    for closed, told in (("right", "limit."), ("left", "limit, unless it ends below a number.")):
+        bins = {"x": weigh.Binning(cuts=[20, 40], closed=closed)}
+        table = pa.table({"x": x})
+        model = weigh.EvidenceNB(bins=bins).fit(table, x % 3 == 0)
+        page = weigh.report(model, table, x % 3 == 0)
+        assert page.count(f"A bin includes its upper {told}") == 2
+        assert "Intervals include" not in page
 
 
 @pytest.mark.system

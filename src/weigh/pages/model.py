@@ -34,11 +34,13 @@ def spell_added_loss(table: FeatureTable) -> str:
 
 
 def name_ends(evidence: Evidence) -> str:
-    """A sentence that says which of their limits intervals include."""
-    parts = [part for table in evidence for part in table.feature.parts]
+    """A sentence that says which of their limits bins include; empty if no table has bins."""
+    parts = [part for table in evidence for part in table.feature.parts if part.cuts]
+    if not parts:
+        return ""
     if any(part.left for part in parts):
-        return "Intervals include their upper limit; those that end below a number do not."
-    return "Intervals include their upper limit."
+        return "A bin includes its upper limit, unless it ends below a number."
+    return "A bin includes its upper limit."
 
 
 def spell_sheet(sheet: BalanceSheet, evidence: Evidence) -> BalanceSheet:

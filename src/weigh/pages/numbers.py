@@ -61,7 +61,7 @@ def number_means(subject: Subject) -> str:
     return (
         f"{what} Tables are in the order of importance: {words.importance_is}. "
         f"{name_ends(subject.evidence)}"
-    )
+    ).rstrip()
 
 
 def number_measures(found: NumberEvaluation) -> list[tuple[str, str]]:
@@ -287,7 +287,7 @@ def _means(subject: Subject) -> str:
     return (
         "Weights of the log odds of the hazard, times 100. Tables are in the order of importance: "
         f"{words.importance_is}. {name_ends(subject.evidence)}"
-    )
+    ).rstrip()
 
 
 def _figures(found: SurvivalEvaluation) -> Figures:

@@ -326,12 +326,13 @@ def _means(subject: Subject) -> str:
     if of is not None:
         rest = " against the rest" if subject.evidence.link == "ovr" else MEAN
         means = f"for {names[of]}" + (f" against {names[0]}" if len(names) == 2 else rest)
-    return (
+    told = (
         f"Weights of evidence {means}, times 100. Tables are in the order of importance: the mean "
         "absolute weight over the training rows, each weight taken from the table's mean. Added "
         "loss is roughly the rise of the log loss without the table, in bits a row. IV is the "
-        "information value of the counts of the feature alone. " + name_ends(subject.evidence)
+        "information value of the counts of the feature alone. "
     )
+    return (told + name_ends(subject.evidence)).rstrip()
 
 
 def _provenance(subject: Subject) -> list[tuple[str, str]]:

@@ -31,7 +31,7 @@ ROWS = 24
 SCALES = {
     "linear": "",
     "log": " The axis is logarithmic.",
-    "even": " Intervals are drawn as wide as each other.",
+    "even": " Bins are drawn as wide as each other.",
 }
 
 
@@ -89,7 +89,7 @@ class Steps:
         w, names, text = self.weights, self.labels, self.read.weight
         wide = SCALES[self.axis.scale]
         return (
-            f"{len(w)} intervals: {text(w[0])} {names[0]}, {text(w[-1])} {names[-1]}; "
+            f"{len(w)} bins: {text(w[0])} {names[0]}, {text(w[-1])} {names[-1]}; "
             f"the greatest {text(w.max())} ({names[int(w.argmax())]}), "
             f"the least {text(w.min())} ({names[int(w.argmin())]}).{wide}"
         )
