@@ -557,6 +557,30 @@ def test_headings_of_numbers_break_between_words_alone(n_classes, browser, tmp_p
 
 
 @pytest.mark.system
+def test_the_most_important_tables_take_two_lines_each_on_a_phone(browser, tmp_path):
+    names = [f"a level with a long name (number {k})" for k in range(4)]
+    features = {"feature with a name": names * 40, "other": [*"ab"] * 80}
+    for classes in ("uvvv", "uvwv"):
+        rows = pa.table(features | {"y": [*classes] * 40})
+        model = weigh.EducatedNB(random_state=0, pairs=0).fit(rows, "y")
+        weigh.report(model, rows, "y", path=tmp_path / "report.html")
+        browser.width(390)
+        browser.open(tmp_path / "report.html")
+        boxes = browser.run(
+            "return [...document.querySelectorAll('.ranked tbody tr')].map((row) => {"
+            " const shown = [...row.querySelectorAll('th, td, svg')]"
+            ".filter((part) => part.getClientRects().length);"
+            " return [row.getBoundingClientRect().height, row.innerText,"
+            " Math.max(...shown.map((part) => part.getBoundingClientRect().right))]; })"
+        )
+        assert len(boxes) == 2
+        assert all(height < 70 and right <= 390 for height, _, right in boxes)
+        if len(model.classes_) == 2:
+            ends = model.evidence_["feature with a name"].weights
+            assert all(f"{100 * w:+.0f}" in boxes[0][1] for w in (ends.min(), ends.max()))
+
+
+@pytest.mark.system
 def test_measures_keep_their_indents(browser, tmp_path, people):
     model = weigh.EvidenceNB().fit(people, "Survived")
     weigh.report(model, people, "Survived", path=tmp_path / "report.html")

@@ -153,8 +153,8 @@ def _rank(subject: Subject, table: FeatureTable, most: float) -> dict[str, Any]:
     }
 
 
-def _ends(subject: Subject, table: FeatureTable) -> list[str]:
-    """The levels of lowest and highest weight among those with training rows."""
+def _ends(subject: Subject, table: FeatureTable) -> list[tuple[str, str]]:
+    """The levels of lowest and highest weight among those with training rows, and the weights."""
     places = np.flatnonzero(table.counts.any(axis=1))
     if (subject.of is None and not subject.estimates) or len(places) < 2:
         return []
@@ -163,7 +163,7 @@ def _ends(subject: Subject, table: FeatureTable) -> list[str]:
     order = places[np.argsort(weights[places], kind="stable")]
     read = words_of(subject.evidence).weight
     ends = (int(order[0]), int(order[-1]))
-    return [f"{shorten(texts[i], LONGEST)}: {read(weights[i])}" for i in ends]
+    return [(shorten(texts[i], LONGEST), read(weights[i])) for i in ends]
 
 
 FEW = 30
