@@ -11,6 +11,7 @@ from sklearn.metrics import roc_curve
 from tests.page_models import CODES, LEARNERS, MANY, WEIRD, big_model, mixed, weird
 
 import weigh
+from weigh.evidence.units import words_of
 from weigh.metrics import Scored, gains_curve
 from weigh.pages import quality
 from weigh.pages import weights as cards
@@ -843,6 +844,20 @@ def test_every_loss_on_the_page_is_in_bits(people):
         assert f"added loss {table.added_loss / np.log(2):.4f}" in page
     assert "bits a row" in page
     assert "nats" not in page
+
+
+def test_importance_and_added_loss_have_one_name_and_one_definition(people):
+    model = weigh.EducatedNB(pairs=0).fit(people, "Survived")
+    page = html.unescape(weigh.report(model, people, "Survived"))
+    defined = words_of(model.evidence_).importance_is
+    assert page.count(defined) == 2
+    assert defined in html.unescape(model._repr_html_())
+    assert "Added loss" in page
+    assert "Added loss" in str(model.evidence_)
+    assert "Added\n" in model.evidence_.to_text(88)
+    for table in model.evidence_:
+        rows = np.repeat(table.weights, table.counts.sum(axis=1).astype(int))
+        assert table.importance == pytest.approx(np.abs(rows - rows.mean()).mean())
 
 
 @pytest.mark.parametrize(("n", "folded"), [(13, 0), (14, 2), (28, 16)])

@@ -104,11 +104,11 @@ class TableEstimator(Reader, BaseEstimator):
 
     @property
     def feature_importances_(self) -> Floats:
-        """Importance of each input column: its mean absolute contribution over training rows.
+        """Importance of each input column: mean distance of a row's weight from the mean weight.
 
-        The importance of a pair is divided equally between its two columns. The order is that of
-        `feature_names_in_`. Importances are in nats and do not add up to 1. With more than two
-        classes they are means over classes.
+        The means are over the training rows. The importance of a pair is divided equally between
+        its two columns. The order is that of `feature_names_in_`. Importances are in nats and do
+        not add up to 1. With more than two classes they are means over classes.
         """
         return share_importance(self.evidence_)
 

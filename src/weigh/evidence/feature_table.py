@@ -126,14 +126,16 @@ class FeatureTable:
 
     @property
     def importance(self) -> float:
-        """Mean absolute contribution over the training rows; averaged over several classes."""
+        """Mean distance of a training row's weight from the mean weight; averaged over classes."""
         return float(self.importances.mean())
 
     @property
     def importances(self) -> Floats:
-        """The mean absolute contribution over the training rows: one for two classes, or by class.
+        """Mean distance of a training row's weight from the mean weight, by class.
 
         sum over levels v of share_v |w_v - mean|
+
+        With two classes there is one number.
         """
         return mean_contribution(self.by_class, self.counts)
 
@@ -242,7 +244,7 @@ def centre_weights(by_class: Floats, counts: Floats) -> Floats:
 
 
 def mean_contribution(by_class: Floats, counts: Floats) -> Floats:
-    """The mean absolute contribution over the training rows, for each column of weights.
+    """Mean distance of a training row's weight from the mean weight, by column of weights.
 
     sum over levels v of share_v |w_v - mean|
     """

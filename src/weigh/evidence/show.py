@@ -237,14 +237,14 @@ def _list_others(values: Sequence[Value]) -> str:
 def to_text(evidence: Evidence, width: int = 100, max_rows: int | None = ROWS) -> str:
     """The table of weights as plain text.
 
-    If it is too wide, bars and losses are left out, then names are folded, and only then are the
-    other columns left out.
+    If it is too wide, headings are folded, then bars and added losses are left out, then names are
+    folded, and only then are the other columns left out.
     """
     bars = words_of(evidence).bars
     for left_out in ((), (bars,), (bars, LOSS), (bars, LOSS, "Error", "IV", "Importance")):
         grid = _grid(evidence, left_out, max_rows)
         folded = LOSS in left_out and grid.fits(width)
-        if folded or replace(grid, n_names=0).fits(width):
+        if folded or replace(grid, n_names=0).fits(width, folded=True):
             break
     joined = [t for t in evidence if summarise(t, max_rows) is not t]
     foot = [rule(evidence), worth(evidence), edited(evidence), *others(evidence)]
@@ -252,7 +252,7 @@ def to_text(evidence: Evidence, width: int = 100, max_rows: int | None = ROWS) -
     return View(title(evidence), (grid,), notes=tuple(filter(None, foot))).to_text(width)
 
 
-LOSS = "Loss"
+LOSS = "Added loss"
 JOINED = (
     "Neighbouring bins are joined to keep the table short. Every bin: to_text(max_rows=None), or "
     "weigh show --all."

@@ -70,7 +70,9 @@ class Words:
     start: str = "Prior"
     bars: str = "against | for"
     smallest: float = 0.05  # least weight of a full-length bar
-    importance_is: str = "the mean absolute contribution to the log odds, times 100"
+    importance_is: str = (
+        "the mean distance of a training row's weight from the table's mean weight, times 100"
+    )
 
     def weight(self, weight: float) -> str:
         """Text of the weight of a level."""
@@ -81,7 +83,7 @@ class Words:
         return self.weight(prior)
 
     def error(self, error: float) -> str:
-        """A standard error, or a mean absolute contribution."""
+        """A standard error, or an importance."""
         return f"{100 * error:.0f}"
 
 
@@ -93,7 +95,10 @@ class Amounts(Words):
     start: str = "Start: nothing known"
     bars: str = "down | up"
     smallest: float = 0.0
-    importance_is: str = "the mean absolute contribution to the estimate, in the target's unit"
+    importance_is: str = (
+        "the mean distance of a training row's change from the table's mean change, in the "
+        "target's unit"
+    )
     digits: int = 2
 
     def weight(self, weight: float) -> str:
@@ -105,7 +110,7 @@ class Amounts(Words):
         return spell(prior, self.digits)
 
     def error(self, error: float) -> str:
-        """A standard error, or a mean absolute contribution, in the same unit."""
+        """A standard error, or an importance, in the same unit."""
         return spell(error, self.digits)
 
 
@@ -116,7 +121,10 @@ class Factors(Words):
     heading: str = "Factor"
     start: str = "Start: nothing known"
     bars: str = "down | up"
-    importance_is: str = "the mean absolute contribution to the estimate's logarithm, times 100"
+    importance_is: str = (
+        "the mean distance of the logarithm of a training row's factor from the table's mean, "
+        "times 100"
+    )
 
     def weight(self, weight: float) -> str:
         """Factor of the estimate for a level."""
@@ -133,7 +141,6 @@ class Hazards(Words):
     """Weights of the log odds of an event in a period, given no event before."""
 
     bars: str = "later | earlier"
-    importance_is: str = "the mean absolute contribution to the log odds of the hazard, times 100"
 
 
 @dataclass(frozen=True)
@@ -142,7 +149,9 @@ class Points(Words):
 
     heading: str = "Points"
     start: str = "Base points"
-    importance_is: str = "the mean absolute points over the training rows"
+    importance_is: str = (
+        "the mean distance of a training row's points from the feature's mean points"
+    )
     units: Units = HUNDREDTHS
 
     def weight(self, weight: float) -> str:
@@ -154,7 +163,7 @@ class Points(Words):
         return signed(self.units.total(prior))
 
     def error(self, error: float) -> str:
-        """A standard error, or a mean absolute contribution."""
+        """A standard error, or an importance."""
         return f"{abs(self.units.scale) * error:.0f}"
 
 

@@ -89,9 +89,9 @@ class Grid:
         n_names = sum(j < self.n_names for j in places)
         return replace(self, head=tuple(self.head[j] for j in places), rows=rows, n_names=n_names)
 
-    def fits(self, width: int) -> bool:
-        """Whether no column but those of names is folded in a text of this width."""
-        return _total(_widths(self, False), GAP) <= width
+    def fits(self, width: int, folded: bool = False) -> bool:
+        """Whether a text of this width folds no column but those of names, and headings if so."""
+        return _total(_widths(self, folded), GAP) <= width
 
     def to_parts(self, width: int) -> list[Any]:
         """Title, table and notes as text, without bars."""

@@ -15,6 +15,7 @@ from weigh.evaluation import Evaluation, NumberEvaluation, evaluate, named_colum
 from weigh.evaluation.findings import beside_measures
 from weigh.evaluation.survival import SurvivalEvaluation
 from weigh.evidence.exposure import given_to
+from weigh.evidence.units import words_of
 from weigh.frames import canonical, keep_reader, read
 from weigh.layout import Grid, asset, document, render
 from weigh.metrics.predictions import Predicted, predict_rows
@@ -327,10 +328,10 @@ def _means(subject: Subject) -> str:
         rest = " against the rest" if subject.evidence.link == "ovr" else MEAN
         means = f"for {names[of]}" + (f" against {names[0]}" if len(names) == 2 else rest)
     told = (
-        f"Weights of evidence {means}, times 100. Tables are in the order of importance: the mean "
-        "absolute weight over the training rows, each weight taken from the table's mean. Added "
-        "loss is roughly the rise of the log loss without the table, in bits a row. IV is the "
-        "information value of the counts of the feature alone. "
+        f"Weights of evidence {means}, times 100. Tables are in the order of importance: "
+        f"{words_of(subject.evidence).importance_is}. Added loss is roughly the rise of the log "
+        "loss without the table, in bits a row. IV is the information value of the counts of the "
+        "feature alone. "
     )
     return (told + name_ends(subject.evidence)).rstrip()
 

@@ -12,7 +12,7 @@ from weigh.evaluation import Evaluation, ManyMeasures, Measures
 from weigh.evaluation.show import bounded, number
 from weigh.evidence import Evidence, FeatureTable, find_reversed
 from weigh.evidence.show import rank_tables
-from weigh.evidence.units import Words, words_of
+from weigh.evidence.units import words_of
 from weigh.frames import canonical
 from weigh.layout import count_of, list_few, shorten
 from weigh.metrics.numbers import Bounded
@@ -126,21 +126,13 @@ def list_tables(subject: Subject) -> dict[str, Any]:
         "fitted": any(table.added_loss is not None for table in tables),
         "one": subject.of is not None or subject.estimates,
         "what": words.heading.lower(),
-        "importance": _importance(subject, words),
+        "importance": words.importance_is,
     }
 
 
 def _rest(n: int, noun: str, share: float) -> str:
     have = "has" if n == 1 else "have"
     return f"{count_of(n, f'more {noun}')} {have} {share:.0%} of the importance."
-
-
-def _importance(subject: Subject, words: Words) -> str:
-    """The definition of importance."""
-    if subject.estimates:
-        return words.importance_is
-    hundredths = "" if subject.evidence.units.are_points else ", times 100"
-    return f"the mean absolute {words.heading.lower()} over the training rows{hundredths}"
 
 
 def _rank(subject: Subject, table: FeatureTable, most: float) -> dict[str, Any]:

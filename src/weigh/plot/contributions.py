@@ -49,9 +49,10 @@ UNORDERED = "#8C8C8C"
 class ContributionsDisplay(Display):
     """Contribution of each table to the totals of many rows: one point for each row.
 
-    Tables are sorted by their mean absolute contribution to these rows. A point is the weight of
-    the row's level, times 100. Its colour shows the value of a numeric feature, from light (low) to
-    dark (high); categories and missing values are grey.
+    Tables are sorted by importance in these rows: the mean distance of a row's weight from the
+    table's mean weight. A point is the weight of the row's level, times 100. Its colour shows the
+    value of a numeric feature, from light (low) to dark (high); categories and missing values are
+    grey.
 
     Parameters
     ----------

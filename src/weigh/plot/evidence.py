@@ -63,8 +63,8 @@ class EvidenceDisplay(Display):
     features : str or list of str, optional
         The tables to draw, in this order.
     sort : "importance", "information_value" or None, default="importance"
-        Order of the tables without `features`: by mean absolute contribution over the training
-        rows, by information value, or as in the model.
+        Order of the tables without `features`: by importance (the mean distance of a training row's
+        weight from the table's mean weight), by information value, or as in the model.
     n : int, default=6
         Number of tables to draw without `features`. On small axes fewer fit.
     level_order : "weight" or "own", default="weight"

@@ -65,7 +65,7 @@ class WeightLine:
         return np.column_stack([errors[:, sign != 0] for sign in self.signs])
 
     def importance(self, table: FeatureTable) -> float:
-        """The mean absolute contribution over the training rows, averaged over lines."""
+        """Mean distance of a training row's weight from the mean weight, averaged over lines."""
         weights = self.weights(table)
         return float((table.share @ np.abs(weights - table.share @ weights)).mean())
 
