@@ -85,7 +85,7 @@ def test_the_measures_thresholds_and_groups_are_those_of_evaluate(titanic, peopl
     found = weigh.evaluate(model, people, "Survived", by="Class", costs=(1, 3))
     assert seen.row("AUC")[1].startswith(f"{found.validation.auc.value:.3f}")
     assert seen.row("Loss, bits a row")[1].startswith(f"{found.validation.loss.value:.4f}")
-    head = next(row for row in seen.rows if row and row[0] == "Threshold")
+    head = next(row for row in seen.rows if row and row[0] == "Cut-off")
     decided = next(row for row in seen.rows if row and row[0].startswith("0.25"))
     cells, rates = dict(zip(head, decided, strict=True)), found.validation.decision.rates
     assert float(cells["Cost"]) == pytest.approx(found.validation.decision.cost, abs=5e-4)
@@ -185,7 +185,7 @@ def test_many_classes_are_drawn_one_against_the_rest(name):
     assert [every.count(f"<b>{name}.</b>") for name in ("Reliability", "ROC", "Lift")] == [3, 3, 3]
     one = weigh.report(model, data, "y", pos_label="class 2")
     assert [one.count(f"<b>{name}.</b>") for name in ("Reliability", "ROC", "Lift")] == [1, 1, 1]
-    assert "Thresholds and costs" in one
+    assert "Cut-offs and costs" in one
 
 
 def test_reversals_are_named():
@@ -620,7 +620,7 @@ def test_the_summary_of_twenty_features_prints_on_two_pages_and_the_whole_on_eig
     assert len(pages) <= 8
     whole = "".join(pages)
     assert all(f"{kind} {j}" in whole for kind in ("number", "category") for j in range(10))
-    assert "Thresholds and costs" in whole
+    assert "Cut-offs and costs" in whole
     assert "exact formula" not in whole
 
 

@@ -64,7 +64,7 @@ def evaluate(
 ) -> None:
     """Evaluate a model on hold-out rows.
 
-    Classes: loss, ranking, calibration, lift, error rates and costs by threshold. --cut-off adds
+    Classes: loss, ranking, calibration, lift, error rates and costs by cut-off. --cut-off adds
     precision, recall, specificity and the counts at a cut-off of your own, with intervals. A
     scorecard also has a cut-off table and a gains table.
 

@@ -105,7 +105,7 @@ def report(
 
     Use rows that the model was not fitted to.
 
-    The page has weights with intervals, measures of performance, charts, costs by threshold,
+    The page has weights with intervals, measures of performance, charts, costs by cut-off,
     groups, some rows explained, and the exact formula. It works offline and runs no script.
 
     Example: weigh report model.json people.csv --target Survived -o report.html

@@ -116,7 +116,7 @@ def _column(m: Measures) -> dict[str, str]:
         "Expected calibration error": number(m.reliability.expected_calibration_error),
         "Lift of the top tenth": number(m.top_tenth_lift, 2),
         f"Cost a row at {m.decision.rates.threshold:.3g}": number(m.decision.cost),
-        "  at its best threshold": number(m.best.cost),
+        "  at its best cut-off": number(m.best.cost),
         "  of flagging all": number(m.cost_of_all),
         "  of flagging none": number(m.cost_of_none),
     }
@@ -186,8 +186,8 @@ def list_decisions(m: Measures) -> list[tuple[str, Decision]]:
 
 def _thresholds(m: Measures) -> Grid:
     rows = tuple((text, *_threshold(part)) for text, part in list_decisions(m))
-    head = ("Threshold", "Flagged", "Sens.", "Spec.", "PPV", "NPV", "Cost", "Net benefit", "if all")
-    title = "Thresholds: a row is flagged where its probability is above"
+    head = ("Cut-off", "Flagged", "Sens.", "Spec.", "PPV", "NPV", "Cost", "Net benefit", "if all")
+    title = "Cut-offs: a row is flagged where its probability is above"
     note = "costs: the cut-off that the costs imply; best: the cut-off of least cost on these rows."
     return Grid(head, rows, title, (note,))
 
@@ -338,5 +338,5 @@ def _draw_net_benefit(ax: Any, m: Measures) -> None:
     ax.plot(at, all_, label="treat all", **THIN)
     ax.plot(at, worth, marker="o", markersize=3, color=FOR, label="model")
     top = 1.1 * max([*worth, *all_, 1e-6])
-    ax.set(xlabel="Threshold probability", ylabel="Net benefit", ylim=(-0.15 * top, top))
+    ax.set(xlabel="Cut-off", ylabel="Net benefit", ylim=(-0.15 * top, top))
     ax.legend(frameon=False, fontsize="small")

@@ -9,8 +9,8 @@ positive if its probability is above the cut-off. The modules::
     numbers           checks of thresholds, costs and coverages; numbers with intervals
     inputs            labels and probabilities, read and sorted
     predictions         predictions of a classifier for a table, with the true labels
-    scores            loss in bits, Brier score, error rates at a threshold
-    costs             the threshold of lowest cost, expected cost, net benefit
+    scores            loss in bits, Brier score, error rates at a cut-off
+    costs             the cut-off of lowest cost, expected cost, net benefit
     ranking           the area under the ROC curve, differences, gains and lift
     reliability       reliability table, parts of the Brier score; the calibration line: slope and
                       intercept of a regression of the outcome on the log odds

@@ -1,4 +1,4 @@
-"""Cost of decisions: the threshold of lowest cost, expected cost, net benefit."""
+"""Cost of decisions: the cut-off of lowest cost, expected cost, net benefit."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class BestThreshold:
 
 @dataclass(frozen=True, eq=False)
 class NetBenefit:
-    """Net benefit by threshold: of the model, of treating all, and of treating none."""
+    """Net benefit by cut-off: of the model, of treating all, and of treating none."""
 
     threshold: Floats
     model: Floats
@@ -91,7 +91,7 @@ def best_threshold(
 
 
 def _between(p: Floats) -> Floats:
-    """Thresholds below all distinct probabilities, midway between neighbours, and above all."""
+    """Cut-offs below all distinct probabilities, midway between neighbours, and above all."""
     first = p[0] / 2 if p[0] > 0 else -np.inf
     middle = p[:-1] + (p[1:] - p[:-1]) / 2
     return np.concatenate([[first], middle, [(p[-1] + 1) / 2]])

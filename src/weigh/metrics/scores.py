@@ -297,7 +297,7 @@ def error_rates(
     sample_weight: Any = None,
     pos_label: Any = None,
 ) -> ErrorRates:
-    """False positives and negatives, sensitivity, specificity and more at a threshold.
+    """False positives and negatives, sensitivity, specificity and more at a cut-off.
 
     A row counts as positive if p > threshold, as in `predict` at one half.
 
@@ -329,7 +329,7 @@ def error_rates(
 
 
 def count_above(groups: Groups, thresholds: Floats) -> tuple[Floats, Floats]:
-    """The weight of positives and of negatives above each threshold."""
+    """The weight of positives and of negatives above each cut-off."""
     place = np.searchsorted(groups.p, thresholds, side="right")
     positives = groups.n_positive - groups.positives_up_to[place]
     return positives, groups.n_negative - groups.negatives_up_to[place]

@@ -272,14 +272,14 @@ def thresholds(found: Evaluation) -> dict[str, Any] | None:
 
 def _threshold_table(m: Measures, of: str) -> Grid:
     """Counts, rates and cost of the decisions at each cut-off."""
-    head = ("Threshold", "Flagged", "Caught", "False positives", "Missed", "Left alone",
+    head = ("Cut-off", "Flagged", "Caught", "False positives", "Missed", "Left alone",
             "Sens.", "Spec.", "PPV", "NPV", "Cost", "Net benefit")  # fmt: skip
     rows = tuple((text, *_threshold(part)) for text, part in list_decisions(m))
     note = (
         f"Caught are rows of {of} that are flagged, missed those that are not. costs: the "
-        "threshold that the costs ask for; best: the one of least cost on these rows."
+        "cut-off that the costs ask for; best: the one of least cost on these rows."
     )
-    return Grid(head, rows, "Flagged where the probability is above the threshold", (note,))
+    return Grid(head, rows, "Flagged where the probability is above the cut-off", (note,))
 
 
 def _threshold(part: Decision) -> tuple[str, ...]:

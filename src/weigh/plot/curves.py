@@ -203,7 +203,7 @@ class NetBenefitDisplay(ScoredDisplay):
         if not first:
             top = max(top, ax.get_ylim()[1])
         ax.set_ylim(-0.15 * top, top)
-        self._label(ax, f"Threshold probability{self._about}", "Net benefit")
+        self._label(ax, f"Cut-off for the probability{self._about}", "Net benefit")
 
 
 REACH = float(ndtri(0.975))
