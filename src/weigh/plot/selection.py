@@ -220,6 +220,7 @@ class Panel:
     places: Integers
     colours: tuple[str, str] = (FOR, AGAINST)
     question: WeightLine = WeightLine((), np.ones((1, 1)), "")
+    tokens: bool = False
 
     @property
     def is_grid(self) -> bool:
@@ -312,6 +313,7 @@ def panel_of(
         cross=feature if isinstance(feature, Cross) else None,
         places=kept,
         question=question,
+        tokens=tokens,
     )
 
 
