@@ -18,6 +18,8 @@ from tests.browser import Browser
 
 PAGE = Path(__file__).parents[1] / "docs" / "tutorial.md"
 COLOURS = 32
+WEIGHTS = "const all = document.querySelector('details'); all.open = true; all.scrollIntoView()"
+"""Opens the first folded part of a report, with every weight."""
 
 
 def main() -> None:
@@ -32,7 +34,7 @@ def main() -> None:
             form, account = Path(place, "calculator.html"), Path(place, "report.html")
             shoot(browser, form, fragment[1], (1120, 900), folder / "calculator.png")
             shoot(browser, form, fragment[1], (390, 780), folder / "phone.png")
-            shoot(browser, account, "", (1000, 900), folder / "report.png", section=2)
+            shoot(browser, account, "", (1000, 900), folder / "report.png", WEIGHTS)
     for picture in sorted(folder.glob("*.png")):
         print(f"{picture.name}: {picture.stat().st_size / 1000:.0f} kB")
 
@@ -52,13 +54,12 @@ def shoot(
     fragment: str,
     size: tuple[int, int],
     picture: Path,
-    section: int | None = None,
+    script: str = "",
 ) -> None:
-    """What the browser shows, from a section on, in few colours."""
+    """What the browser shows after a script, in few colours."""
     browser.width(*size)
     browser.open(page, fragment)
-    if section is not None:
-        browser.run("document.querySelectorAll('section')[arguments[0]].scrollIntoView()", section)
+    browser.run(script)
     browser.driver.save_screenshot(str(picture))
     Image.open(picture).convert("RGB").quantize(COLOURS).save(picture, optimize=True)
 
