@@ -388,7 +388,7 @@ def test_the_readme_states_what_the_page_found():
     told = (
         (r"is ([\d.]+) times that of EBM", r"has ([\d.]+) of EBM's log loss"),
         (r"on all 13 it is (\d+\.\d+) times", r"and ([\d.]+) on all 13"),
-        (r"it fits (\d+) times as fast", r"fits (\d+) times as fast"),
+        (r"It fits (\d+) times as fast", r"fits (\d+) times as fast"),
     )
     for there, here in told:
         assert re.search(there, readme)[1] == re.search(here, page)[1]
