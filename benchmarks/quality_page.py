@@ -69,9 +69,9 @@ calibrated, below 1 overconfident, above 1 underconfident. Where the model separ
 there is no slope, and a dash. In ratios, losses below 1/n bits count as 1/n, because n rows
 without an error cannot separate them. All learners run on one thread. Seconds are processor
 seconds of a fit on four fifths of the rows, and milliseconds those of predicting the last fifth,
-each the median of the folds; other jobs ran on the machine. Size is that of the saved model: JSON
-for `weigh`, a pickle or LightGBM's own text otherwise. After ± stands the standard error over
-rows. The slope of a set with few errors is known only roughly.
+each the median of the folds. Other jobs ran on the machine, so compare seconds roughly. Size is
+that of the saved model: JSON for `weigh`, a pickle or LightGBM's own text otherwise. After ±
+stands the standard error over rows. The slope of a set with few errors is known only roughly.
 """
 
 DATA = """## The sets
@@ -272,7 +272,7 @@ def _say_time(results: Results) -> str:
         if RIVAL in row
     ]
     told = (
-        f"It fits {geometric_mean(times):.0f} times as fast as EBM ({min(times):.0f} to "
+        f"It fits about {geometric_mean(times):.0f} times as fast as EBM ({min(times):.0f} to "
         f"{max(times):.0f})."
     )
     if results.rivals_since == results.date:
