@@ -206,6 +206,7 @@ class StoredTable(Predictor):
     """A table of weights read from a file, which scores and explains without its learner."""
 
     point_: float | None = None  # the weight of one point, where weights are whole points
+    provenance_: Any = None
 
     def __init__(self, evidence: Evidence, named: bool) -> None:
         self._learnt, self.classes_ = evidence, evidence.classes

@@ -18,6 +18,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from matplotlib import pyplot as plt
 from numpy.testing import assert_allclose, assert_array_equal
 from pyarrow import csv, parquet
 from sklearn.base import clone
@@ -723,6 +724,7 @@ def test_a_display_takes_a_reader_that_can_be_read_once(name: str) -> None:
     of_table = display.from_estimator(model, PEOPLE, "y")
     for one, two in zip(of_reader.ax_.lines, of_table.ax_.lines, strict=True):
         assert_array_equal(one.get_xydata(), two.get_xydata())
+    plt.close("all")
 
 
 @pytest.mark.parametrize(

@@ -82,5 +82,5 @@ def test_a_model_edited_by_hand_has_none():
 
 def test_a_vector_of_smoothing_is_refused_by_name():
     X, y = draw()
-    with pytest.raises(ValueError, match=r"smoothing .*for all columns and levels, got 4"):
+    with pytest.raises(ValueError, match=r"smoothing takes .*got 4"):
         EvidenceNB(smoothing=[1, 2, 3, 4], event_model="counts").fit(X, y)

@@ -669,10 +669,10 @@ def test_scoring_and_explaining_load_no_learner(kind, words, model, card, tmp_pa
     weigh.frames.write_file(weigh.datasets.titanic(), str(tmp_path / "people.csv"))
     heavy = ["sklearn", "numba", "scipy", "pandas", "polars", "matplotlib"]
     code = (
-        "import atexit, sys; from weigh.cli import main\n"
+        "import sys; from weigh.cli import main\n"
         f"held = lambda: [name for name in {heavy} if name in sys.modules]\n"
-        "atexit.register(lambda: print(held(), file=sys.stderr))\n"
-        "main()"
+        "try: main()\n"
+        "finally: print(held(), file=sys.stderr)"
     )
     scorer = {"model": model, "card": card}[kind]
     command = [sys.executable, "-c", code, words[0], scorer, tmp_path / "people.csv", *words[1:]]

@@ -139,6 +139,8 @@ def _read_evidence(data: Mapping[str, Any]) -> Evidence:
 def _read_table(data: Mapping[str, Any]) -> StoredTable:
     table = StoredTable.of(data["learner"], _read_evidence(data), data["named"])
     table.point_ = data["fitted"].get("point_")
+    if "provenance" in data:
+        table.provenance_ = Provenance.from_dict(data["provenance"])
     return table
 
 
