@@ -10,7 +10,7 @@ from sklearn.model_selection import StratifiedKFold, TunedThresholdClassifierCV,
 import weigh
 from weigh import AdjustedNB, EducatedNB, EvidenceNB, datasets
 
-LEARNERS = [EvidenceNB(), AdjustedNB(), EducatedNB(pairs=0)]
+LEARNERS = [EvidenceNB(), AdjustedNB(random_state=0), EducatedNB(pairs=0)]
 PEOPLE = datasets.titanic().to_pandas()
 X, Y = PEOPLE.drop(columns="Survived"), PEOPLE["Survived"]
 
