@@ -4,6 +4,7 @@ They are compiled at the first call. Importing this module loads numba, so calle
 they use it.
 """
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +13,7 @@ from numba import njit
 from numba.core import event
 
 from weigh import errors
-from weigh.numpy_kernels import BYTE_TABLE
+from weigh.numpy_kernels import BYTE_TABLE, logistic_pair
 
 
 class _Compiling(event.Listener):
@@ -218,34 +219,55 @@ def add_many(totals: Any, codes: Any, weights: Any) -> None:
             totals[i, k] += weights[code, k]
 
 
-@compiled
 def add_bytes(totals: Any, matrix: Any, weights: Any) -> None:
     """Add weights[column, code] to the total of each row, for a matrix of codes below 256.
 
-    Each row adds its columns in order. Four rows at a time keep the adder busy.
+    Each row adds its columns in order. Eight codes are read at once, as one number of 64 bits.
     """
-    n_rows = matrix.shape[0]
-    for i in range(0, n_rows - 3, 4):
-        a, b, c, d = totals[i, 0], totals[i + 1, 0], totals[i + 2, 0], totals[i + 3, 0]
-        for j in range(matrix.shape[1]):
-            a += weights[j, matrix[i, j]]
-            b += weights[j, matrix[i + 1, j]]
-            c += weights[j, matrix[i + 2, j]]
-            d += weights[j, matrix[i + 3, j]]
-        totals[i, 0], totals[i + 1, 0], totals[i + 2, 0], totals[i + 3, 0] = a, b, c, d
-    for i in range(n_rows - n_rows % 4, n_rows):
-        for j in range(matrix.shape[1]):
-            totals[i, 0] += weights[j, matrix[i, j]]
+    joined = matrix.shape[1] // 8 * 8 if sys.byteorder == "little" else 0
+    _add_words(totals, matrix[:, :joined].view(np.uint64), weights[:joined].ravel())
+    for codes, weight in zip(matrix.T[joined:], weights[joined:], strict=True):
+        add_one(totals, codes, weight[:, None])
 
 
 @compiled
+def _add_words(totals: Any, words: Any, weights: Any) -> None:
+    """Add the weights of the eight codes of each word. Four rows at a time keep the adder busy."""
+    byte, n_rows = np.uint64(255), words.shape[0]
+    for i in range(0, n_rows - 3, 4):
+        a, b, c, d = totals[i, 0], totals[i + 1, 0], totals[i + 2, 0], totals[i + 3, 0]
+        table = np.uint64(0)
+        for j in range(words.shape[1]):
+            p, q, r, s = words[i, j], words[i + 1, j], words[i + 2, j], words[i + 3, j]
+            for bit in range(0, 64, 8):
+                shift = np.uint64(bit)
+                a += weights[table + ((p >> shift) & byte)]
+                b += weights[table + ((q >> shift) & byte)]
+                c += weights[table + ((r >> shift) & byte)]
+                d += weights[table + ((s >> shift) & byte)]
+                table += np.uint64(BYTE_TABLE)
+        totals[i, 0], totals[i + 1, 0], totals[i + 2, 0], totals[i + 3, 0] = a, b, c, d
+    for i in range(n_rows - n_rows % 4, n_rows):
+        table = np.uint64(0)
+        for j in range(words.shape[1]):
+            for bit in range(0, 64, 8):
+                totals[i, 0] += weights[table + ((words[i, j] >> np.uint64(bit)) & byte)]
+                table += np.uint64(BYTE_TABLE)
+
+
 def logistic(totals: Any, out: Any) -> None:
     """Turn log odds into the probabilities of both classes, without overflow or cancellation."""
+    likely, rare = logistic_pair(totals)
+    _put_pair(totals, likely, rare, out)
+
+
+@compiled
+def _put_pair(totals: Any, likely: Any, rare: Any, out: Any) -> None:
+    """Put the larger probability of each row on the side of its total: no branch to mispredict."""
     for i in range(totals.shape[0]):
-        small = np.exp(-abs(totals[i, 0]))
         winner = 1 if totals[i, 0] >= 0 else 0
-        out[i, winner] = 1.0 / (1.0 + small)
-        out[i, 1 - winner] = small / (1.0 + small)
+        out[i, winner] = likely[i]
+        out[i, 1 - winner] = rare[i]
 
 
 @compiled

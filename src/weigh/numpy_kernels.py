@@ -1,7 +1,8 @@
 """Scoring loops for few rows, in NumPy, because numba takes half a second to load.
 
-Each number is computed by the same steps as in `kernels`, and so has the same bits: exponentials
-are those of the C library, which numpy's own may miss by the last bit.
+Each number is computed by the same steps as in `kernels`, and so has the same bits: where `kernels`
+computes an exponential one by one, it is that of the C library, which numpy's own may miss by the
+last bit.
 """
 
 import math
@@ -46,10 +47,17 @@ def add_bytes(totals: Any, matrix: Any, weights: Any) -> None:
 
 def logistic(totals: Any, out: Any) -> None:
     """Turn log odds into the probabilities of both classes, without overflow or cancellation."""
-    small = _exp(-np.abs(totals[:, 0]))
     positive = totals[:, 0] >= 0
-    likely, rare = 1.0 / (1.0 + small), small / (1.0 + small)
+    likely, rare = logistic_pair(totals)
     out[:, 0], out[:, 1] = np.where(positive, rare, likely), np.where(positive, likely, rare)
+
+
+def logistic_pair(totals: Any) -> tuple[Any, Any]:
+    """Probabilities of the likelier class of each row and of the other."""
+    with np.errstate(under="ignore"):
+        small = np.exp(-np.abs(totals[:, 0]))  # numpy computes eight at a time on some processors
+        norm = 1.0 + small
+        return 1.0 / norm, small / norm
 
 
 def ovr(totals: Any, out: Any) -> None:

@@ -291,6 +291,31 @@ def test_few_rows_have_the_same_totals(rows, n_columns, data):
 
 
 @few
+@given(
+    st.integers(0, 9),
+    st.integers(0, 19),
+    st.integers(0, 3),
+    st.sampled_from([np.float64, np.uint64]),
+    st.integers(0, 2**32 - 1),
+)
+def test_totals_of_bytes_are_sums_by_row_of_the_weights_of_codes_in_order(
+    n_rows, n_columns, hidden, kind, seed
+):
+    rng = np.random.default_rng(seed)
+    wide = rng.integers(0, 256, (n_rows, hidden + n_columns)).astype(np.uint8)
+    matrix = wide[:, hidden:]
+    tables = rng.integers(0, 2**63, (n_columns, few_rows.BYTE_TABLE)).astype(kind)  # sums round
+    expected = np.full((n_rows, 1), 7, dtype=kind)
+    for row, codes in enumerate(matrix):
+        for table, code in zip(tables, codes, strict=True):
+            expected[row] += table[code]
+    for home in (few_rows, kernels):
+        found = np.full((n_rows, 1), 7, dtype=kind)
+        home.add_bytes(found, matrix, tables)
+        np.testing.assert_array_equal(found, expected)
+
+
+@few
 @given(matrices(20, st.integers(1, 4)), st.sampled_from([1.0, 20.0]))
 def test_few_rows_have_the_same_probabilities_to_the_last_bit_but_one(totals, far):
     names = ["logistic"] if totals.shape[1] == 1 else ["softmax", "ovr"]
