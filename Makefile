@@ -119,13 +119,14 @@ pictures: .venv/system
 quality: .venv-bench/ready
 	$(BENCH)/python -m benchmarks.quality
 
+# Python 3.11 and 3.12 come with a pip that knows no groups of dependencies: --upgrade-deps.
 .venv/ready: pyproject.toml
-	$(PYTHON) -m venv .venv
+	$(PYTHON) -m venv --upgrade-deps .venv
 	$(BIN)/python -m pip install --quiet --editable '.[all]'
 	@touch $@
 
 .venv/test: .venv/ready
-	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	$(BIN)/python -m pip install --quiet --editable '.[all,spark,spss]' --group test
 	@touch $@
 
 # Programs that tests need, each with the Debian package that it comes from, installed where we may.
@@ -141,9 +142,9 @@ quality: .venv-bench/ready
 
 .venv-oldest/ready: pyproject.toml tests/oldest.py
 	rm -rf .venv-oldest
-	$(OLD_PYTHON) -m venv .venv-oldest
+	$(OLD_PYTHON) -m venv --upgrade-deps .venv-oldest
 	$(OLD_PYTHON) tests/oldest.py > .venv-oldest/constraints.txt
-	.venv-oldest/bin/python -m pip install --quiet --constraint .venv-oldest/constraints.txt --editable '.[all,spark,tools]'
+	.venv-oldest/bin/python -m pip install --quiet --constraint .venv-oldest/constraints.txt --editable '.[all,spark]' --group tools
 	@touch $@
 
 # MLflow allows no pyarrow of this year, so it would lower that of the other tests.
@@ -154,18 +155,18 @@ quality: .venv-bench/ready
 
 # What tests and site need, in one go.
 .venv/all: pyproject.toml
-	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --editable '.[test,docs]'
+	$(PYTHON) -m venv --upgrade-deps .venv
+	$(BIN)/python -m pip install --quiet --editable '.[all,spark,spss]' --group test --group docs
 	@touch .venv/ready && touch .venv/test .venv/docs $@
 
 .venv/docs: .venv/ready
-	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	$(BIN)/python -m pip install --quiet --editable '.[all]' --group docs
 	@touch $@
 
 # Apart from the tests: a rival asks for an older pandas.
 .venv-bench/ready: pyproject.toml
-	$(PYTHON) -m venv .venv-bench
-	$(BENCH)/python -m pip install --quiet --editable '.[bench]'
+	$(PYTHON) -m venv --upgrade-deps .venv-bench
+	$(BENCH)/python -m pip install --quiet --editable '.[all,spark]' --group bench
 	@touch $@
 
 clean:

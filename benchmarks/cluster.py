@@ -20,7 +20,7 @@ def lacking() -> str | None:
     try:
         import pyspark  # noqa: F401
     except ImportError:
-        return "pyspark is not installed: pip install 'weigh[spark]'"
+        return "pyspark is not installed; it is in the extra 'spark'"
     return None if shutil.which("java") else "Java is not installed"
 
 

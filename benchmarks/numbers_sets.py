@@ -115,7 +115,6 @@ SETS: dict[str, Callable[[], Problem]] = {
     "auto_mpg": lambda: own("reg_auto_mpg"),
     "bodyfat": lambda: own("reg_bodyfat", drop=("density",)),
     "diabetes": diabetes,
-    "boston": lambda: own("reg_boston_housing"),
     "imports_price": lambda: own("imports_85", "price"),
     "abalone": lambda: own("reg_abalone_rings"),
     "affairs": affairs,

@@ -6,7 +6,7 @@ writes docs/quality_numbers.md: 5 shuffled folds (seed 0), the same for all, on 
 are processor seconds of one fit. `EducatedRegressor` is measured anew. Rivals are not run: their
 hold-out predictions are kept in benchmarks/results/numbers. To run the folds that are not there,
 
-    python -m benchmarks.quality_numbers --rivals EBM --sets boston diabetes
+    python -m benchmarks.quality_numbers --rivals EBM --sets bodyfat diabetes
 
 which keeps each fold as soon as it ends. To run a fold again, delete its file.
 """

@@ -1,4 +1,4 @@
-"""BoostedNBRegressor beside linear regression, binned ridge and a tree, on four data sets.
+"""BoostedNBRegressor beside linear regression, binned ridge and a tree, on three data sets.
 
     WEIGH_DATA=... python -m benchmarks.regression
 
@@ -28,7 +28,6 @@ PAGE = Path(__file__).parents[1] / "docs" / "papers" / "boosted_regression.md"
 SETS = {
     "reg_bodyfat": ["density"],
     "reg_auto_mpg": [],
-    "reg_boston_housing": [],
     "reg_abalone_rings": [],
 }
 OURS = {"one round": 1, "10 rounds": 10, "30 rounds": 30}

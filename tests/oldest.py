@@ -12,18 +12,19 @@ import tomllib
 from pathlib import Path
 
 MINIMUM = re.compile(r"([A-Za-z0-9_.-]+)>=([0-9.]+)")
-TOOLS = ("all", "tools", "test", "docs", "bench")
-"""Extras of tools, and of other extras: what runs the tests may be new."""
 PARTNERS = ["pyparsing<3.3"]
 """What the oldest need beside them: a newer pyparsing warns of how matplotlib calls it."""
 
 
 def oldest(pyproject: Path) -> list[str]:
-    """One `name==version` for every dependency, and for those of the extras."""
+    """One `name==version` for every dependency, and for those of the extras.
+
+    What runs the tests, in groups of dependencies, may be new.
+    """
     project = tomllib.loads(pyproject.read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
     wanted = [*project["dependencies"]]
-    wanted += [line for extra, lines in extras.items() if extra not in TOOLS for line in lines]
+    wanted += [line for extra, lines in extras.items() if extra != "all" for line in lines]
     return [f"{name}=={version}" for name, version in map(_minimum, wanted)] + PARTNERS
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -112,11 +113,12 @@ class ColumnError(ValueError):
 class Extra:
     """A library that may not be installed: imported when something of it is first used.
 
-    `needs` is the error message where it is not there.
+    Where it is not there, the error message is `needs`, the name of the extra that installs it, and
+    the command that installs the packages of the extra.
     """
 
-    def __init__(self, name: str, needs: str) -> None:
-        self._name, self._needs = name, needs
+    def __init__(self, name: str, needs: str, extra: str = "") -> None:
+        self._name, self._needs, self._extra = name, needs, extra
 
     def __getattr__(self, attribute: str) -> Any:
         if attribute.startswith("__"):  # of tools that inspect modules
@@ -127,4 +129,25 @@ class Extra:
         except ModuleNotFoundError as error:
             if (error.name or "").partition(".")[0] == "weigh":
                 raise
-            raise ImportError(self._needs) from None
+            raise ImportError(self._tell()) from None
+
+    def _tell(self) -> str:
+        if not self._extra:
+            return self._needs
+        told, packages = f"{self._needs} (the extra weigh[{self._extra}])", _packages(self._extra)
+        return f"{told}: pip install {' '.join(packages)}" if packages else told
+
+
+def _packages(extra: str) -> list[str]:
+    """The packages of an extra, quoted for a shell; none if the sources are not installed.
+
+    The name of the extra installs them only if pip finds weigh on its package index.
+    """
+    from importlib.metadata import PackageNotFoundError, requires  # slow, and rarely needed
+
+    try:
+        lines = [line.partition(";") for line in requires("weigh") or ()]
+    except PackageNotFoundError:
+        return []
+    mark = re.compile(rf"\s*extra\s*==\s*['\"]{extra}['\"]\s*")
+    return [f'"{package.strip()}"' for package, _, marker in lines if mark.fullmatch(marker)]

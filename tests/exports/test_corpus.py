@@ -14,6 +14,7 @@ from weigh.store.model import BODIES
 
 FILES = sorted(CORPUS.glob("*/*.json"))
 MODELS = [path for path in FILES if path.stem != "predictions"]
+ALONE = [path for path in MODELS if isinstance(load_scorer(path), StoredTable)]
 WITHOUT_SHEETS = {"mean", "rest", "vote"}
 
 
@@ -59,8 +60,23 @@ def test_a_file_scores_and_explains_to_the_bit_as_its_model_does(path):
         )
 
 
+TEXTS = ("python", "pmml", pytest.param("sql", marks=pytest.mark.needs("sqlglot")), "calculator")
+
+
+@pytest.mark.parametrize("to", TEXTS)
+@pytest.mark.parametrize("path", ALONE, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_a_file_is_exported_to_the_letter_as_its_model_is(path, to):
+    def write(model):
+        try:
+            return weigh.calculator(model) if to == "calculator" else weigh.export(model, to)
+        except ValueError as error:
+            return str(error)
+
+    assert write(load_scorer(path)) == write(weigh.load(path))
+
+
 def test_the_tables_of_every_classifier_that_adds_them_up_are_enough():
-    alone = {path.stem for path in MODELS if isinstance(load_scorer(path), StoredTable)}
+    alone = {path.stem for path in ALONE}
     assert alone == {"evidence", "adjusted", "weighted", "boosted", "educated", "grouped",
                      "recalibrated", "branching", "three-classes", "density",
                      "margins"}  # fmt: skip

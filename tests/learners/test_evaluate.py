@@ -1065,7 +1065,7 @@ def test_a_group_whose_probabilities_are_off_is_named_in_the_first_lines():
     people = weigh.datasets.titanic()
     model = weigh.EvidenceNB().fit(people, "Survived")
     said = weigh.evaluate(model, people, "Survived", by="Class").findings
-    (line,) = [line for line in said if line.startswith("Groups")]
+    (line,) = [line for line in said if line.startswith("Groups with biased")]
     assert "Crew (predicted 15.7%, observed 24.0%)" in line
     assert "1st" not in line
 

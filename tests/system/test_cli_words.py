@@ -681,6 +681,44 @@ def test_scoring_and_explaining_load_no_learner(kind, words, model, card, tmp_pa
     assert done.stdout == run(*command[3:]).stdout
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["calculator", "MODEL", "-o", "page.html"],
+        ["export", "MODEL", "--to", "python", "-o", "score.py"],
+        ["export", "MODEL", "--to", "pmml", "-o", "score.pmml"],
+        pytest.param(
+            ["export", "MODEL", "--to", "sql", "-o", "score.sql"],
+            marks=pytest.mark.needs("sqlglot"),
+        ),
+        pytest.param(
+            ["export", "MODEL", "--to", "xlsx", "-o", "score.xlsx"],
+            marks=pytest.mark.needs("openpyxl"),
+        ),
+        ["check", "score.py", "MODEL"],
+    ],
+    ids=lambda words: "-".join(words[::2]),
+)
+def test_pages_and_exports_load_no_learner(words, model, tmp_path):
+    """The tables of a model are enough for its calculator and its exports."""
+    weigh.export(weigh.load(model), "python", path=tmp_path / "score.py")
+    heavy = ["sklearn", "numba", "scipy"]
+    code = (
+        "import sys; from weigh.cli import main\n"
+        "main(sys.argv[1:], standalone_mode=False)\n"
+        f"print([name for name in {heavy} if name in sys.modules], file=sys.stderr)"
+    )
+    line = [str(model) if word == "MODEL" else word for word in words]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *line],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+    )
+    assert done.stderr.splitlines()[-1] == "[]"
+
+
 def notes_of_a_fit(folder, columns):
     """What weigh fit says of some columns, beside one that means something."""
     n = len(next(iter(columns.values())))

@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 import warnings
 from importlib import import_module
 from importlib.util import find_spec
@@ -111,3 +112,21 @@ def test_the_readme_shows_install_python_and_command_line_in_its_first_screen():
     first = "\n".join(lines[:72])
     assert all(part in first for part in ("pip install", "balance_sheet", "weigh fit", "Prior"))
     assert len(lines) <= 150
+
+
+def test_the_readme_of_the_wheel_has_the_words_and_the_code_but_no_relative_link():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    rules = project["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]
+    page, pages = rules["fragments"]
+    text, end, _ = (ROOT / page["path"]).read_text(encoding="utf-8").partition(page["end-before"])
+    assert end
+    kept = text + pages["text"]
+    for rule in rules["substitutions"]:
+        kept = re.sub(rule["pattern"], rule["replacement"], kept)
+    targets = re.findall(r"\]\(([^)]*)\)", kept)
+    assert all(target.startswith("http") for target in targets)
+    assert re.findall(r"^```.*?^```$", kept, re.M | re.S) == re.findall(
+        r"^```.*?^```$", text, re.M | re.S
+    )
+    for linked, target in re.findall(r"(?<![!(])\[([^\]]*)\]\(([^)]*)\)", text):
+        assert linked in kept, target

@@ -150,11 +150,14 @@ def without_columns(table: Any, names: set[str]) -> Any:
     return table.drop_columns([*names])
 
 
-def read_any(path: str, times: bool = False) -> Any:
-    """Load a classifier, regressor or scorecard; a survival model only if `times` allows it."""
-    from weigh.store import load
+def read_any(path: str, times: bool = False, tables: bool = False) -> Any:
+    """Load a classifier, regressor or scorecard; a survival model only if `times` allows it.
 
-    found = load(path)
+    With `tables`, no learner is loaded for a model whose tables of weights suffice.
+    """
+    from weigh.store import load, load_scorer
+
+    found = load_scorer(path) if tables else load(path)
     if hasattr(found, "predict_survival") and not times:
         raise ValueError(
             f"{path} is a survival model, which this command does not take: weigh show, score, "

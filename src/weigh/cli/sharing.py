@@ -63,7 +63,7 @@ def calculator(model: str, output: str, **asked: Any) -> None:
     from weigh.pages.model import read_subject
 
     check_output(output, model)
-    fitted = read_any(model)
+    fitted = read_any(model, tables=True)
     read_subject(fitted)
     asked |= {name: find_class(fitted, asked[name]) for name in ("pos_label", "adverse")}
     weigh.calculator(fitted, path=output, **asked | {"labels": read_labels(asked["labels"])})
@@ -204,7 +204,7 @@ def export(model: str, to: str, output: str, **options: Any) -> None:
 
     check_output(output, model)
     check_ending(to, output)
-    loaded = read_any(model, times=True)
+    loaded = read_any(model, times=True, tables=to != "json")
     fitted = hazard_of(loaded, to)
     for name in options["keep"]:
         advise_keep(name, fitted)
@@ -280,7 +280,7 @@ def check(exported: str, model: str, dialect: str | None) -> None:
 
     if exported.endswith(".json") and not model.endswith(".json"):
         exported, model = model, exported  # allow the model first, as in other commands
-    fitted = hazard_of(read_any(model, times=True))
+    fitted = hazard_of(read_any(model, times=True, tables=True))
     try:
         found = compare(exported, fitted, dialect)
     except ImportError as error:

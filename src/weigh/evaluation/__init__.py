@@ -8,6 +8,7 @@ once.
 decisions   options of an evaluation; decisions at cut-offs, with rates, costs, net benefit
 measures    measures of probabilities, of one class and of many
 groups      rows by group; measures by group for classifiers; what other evaluations share
+error_gaps  groups whose error rates differ by more than chance
 findings    the main results in sentences; training rows and leaks
 show        the page and the figure of an `Evaluation`
 estimates   observed and estimated numbers, by row and by group

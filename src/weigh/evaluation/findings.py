@@ -10,6 +10,8 @@ import numpy as np
 
 from weigh.arrays import Floats, Integers
 from weigh.bins import label
+from weigh.evaluation.decisions import choose_of_groups
+from weigh.evaluation.error_gaps import tell_error_gaps
 from weigh.evaluation.groups import Group
 from weigh.evaluation.measures import ManyMeasures, Measures
 from weigh.evidence import hash_files
@@ -37,7 +39,11 @@ def find(found: Evaluation) -> tuple[str, ...]:
     lines = [tell_training_rows(found.training_rows), _loss(found)]
     if isinstance(found.validation, Measures):
         of, measures = label(found.pos_label), found.validation
-        lines += [_ranking(measures, of), *_calibration(found, measures, of), *_groups(found)]
+        lines += [
+            _ranking(measures, of),
+            *_calibration(found, measures, of),
+            *_groups(found, measures),
+        ]
         lines += [*_given(measures, of), _decision(found, measures)]
     else:
         lines.append(_confusion(found.validation, found.classes))
@@ -128,17 +134,18 @@ def tell_slope(
     return f"Calibration slope {slope.spelled('{:.2f}'.format)}: {what}."
 
 
-def _groups(found: Evaluation) -> list[str]:
-    """A sentence about the groups whose mean prediction is biased."""
+def _groups(found: Evaluation, measures: Measures) -> list[str]:
+    """Sentences about the groups whose mean prediction is biased, or whose error rates differ."""
+    groups = [group for group in found.groups if isinstance(group, Group)]
     off = [
         f"{group.name} (predicted {group.mean_prediction:.1%}, "
         f"observed {group.base_rate.value:.1%})"
-        for group in found.groups
-        if isinstance(group, Group)
-        and group.in_the_large.has_interval()
-        and not group.in_the_large.holds(0)
+        for group in groups
+        if group.in_the_large.has_interval() and not group.in_the_large.holds(0)
     ]
-    return [f"Groups with biased predictions: {list_few(off)}."] if off else []
+    biased = [f"Groups with biased predictions: {list_few(off)}."] if off else []
+    decided = choose_of_groups(measures.cut_offs, measures.decision)
+    return biased + tell_error_gaps(groups, decided.rates.threshold, found.coverage)
 
 
 def _given(measures: Measures, of: str) -> list[str]:

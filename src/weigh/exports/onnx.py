@@ -19,7 +19,7 @@ from weigh.evidence.exposure import OffsetColumn
 from weigh.exports.targets import is_no_unicode, refuse_inexact, refuse_mixed, refuse_text
 from weigh.formula import Formula, Input, Term
 
-onnx = Extra("onnx", "ONNX exports need onnx: pip install 'weigh[onnx]'")
+onnx = Extra("onnx", "ONNX exports need onnx", "onnx")
 
 OPSET, ML_OPSET, IR = 17, 3, 8
 OWN = "weigh:"

@@ -28,8 +28,8 @@ from weigh.exports.xlsx.cells import escape, missing_word, openpyxl
 from weigh.formula import Formula, Input
 from weigh.frames import NOT_KNOWN, Value
 
-duckdb = Extra("duckdb", "running the query needs duckdb: pip install duckdb")
-onnxruntime = Extra("onnxruntime", "running the file needs onnxruntime: pip install 'weigh[onnx]'")
+duckdb = Extra("duckdb", "running the query needs duckdb", "duckdb")
+onnxruntime = Extra("onnxruntime", "running the file needs onnxruntime", "onnx")
 pypmml = Extra("pypmml", "scoring the file needs pypmml and Java: pip install pypmml")
 
 TYPES = {

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from weigh.base import TableEstimator
 from weigh.bins import Kind
 from weigh.errors import Parameter, ParameterError
 from weigh.formula import Formula
@@ -213,6 +212,8 @@ def render(model: Any, to: str, options: SqlOptions) -> Any:
 def _json(model: Any) -> str:
     if hasattr(model, "to_json"):
         return model.to_json()  # type: ignore[no-any-return]
+    from weigh.base import TableEstimator  # which loads scikit-learn
+
     if not isinstance(model, TableEstimator):
         raise ValueError(
             f"to='json' takes a fitted model of this package, got {type(model).__name__}"

@@ -21,9 +21,9 @@ from weigh.errors import Extra
 from weigh.frames.delimited import trim, trim_name
 from weigh.frames.values import is_number, spell_value
 
-openpyxl = Extra("openpyxl", "reading .xlsx needs openpyxl: pip install 'weigh[xlsx]'")
-pandas = Extra("pandas", "reading .dta and .xpt needs pandas: pip install 'weigh[pandas]'")
-pyreadstat = Extra("pyreadstat", "reading .sav needs pyreadstat: pip install 'weigh[spss]'")
+openpyxl = Extra("openpyxl", "reading .xlsx needs openpyxl", "xlsx")
+pandas = Extra("pandas", "reading .dta and .xpt needs pandas", "pandas")
+pyreadstat = Extra("pyreadstat", "reading .sav needs pyreadstat", "spss")
 
 Reader = Callable[[bytes], Any]
 

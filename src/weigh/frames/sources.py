@@ -24,7 +24,8 @@ from weigh.writing import open_whole
 
 dbapi = Extra(
     "adbc_driver_postgresql.dbapi",
-    "reading from PostgreSQL needs adbc-driver-postgresql: pip install 'weigh[postgres]'",
+    "reading from PostgreSQL needs adbc-driver-postgresql",
+    "postgres",
 )
 
 DATABASES = ("postgresql://", "postgres://")

@@ -19,7 +19,7 @@ from weigh.bins import BRIEF, Cross, Feature, printable
 from weigh.errors import Extra
 from weigh.sheet import Item
 
-pyplot = Extra("matplotlib.pyplot", "plots need matplotlib: pip install 'weigh[plot]'")
+pyplot = Extra("matplotlib.pyplot", "plots need matplotlib", "plot")
 
 OKABE_ITO = (  # distinguishable to colour-blind readers
     "#0072B2",

@@ -23,8 +23,8 @@ from weigh.serving.requests import RefusalError
 MOST_ROWS, MOST_BYTES, EVERY_HOST = 1000, 1 << 20, "*"
 
 
-NEEDS = "serving needs fastapi, uvicorn and httptools: pip install 'weigh[serve]'"
-routes = Extra("weigh.serving.routes", NEEDS)
+NEEDS = "serving needs fastapi, uvicorn and httptools", "serve"
+routes = Extra("weigh.serving.routes", *NEEDS)
 
 
 def make_app(

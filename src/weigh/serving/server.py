@@ -20,7 +20,7 @@ from weigh.errors import Extra
 from weigh.serving.app import MOST_BYTES, MOST_ROWS, NEEDS, make_app
 from weigh.serving.records import Log, relayed
 
-http = Extra("weigh.serving.http", NEEDS)
+http = Extra("weigh.serving.http", *NEEDS)
 
 TOO_SOON = 2.0
 """Seconds: a worker that dies sooner is not replaced, because it would die again."""

@@ -17,10 +17,10 @@ from weigh.serving.server import bind
 from weigh.workbench.session import Session
 
 applications, concurrency, responses, routing = (
-    Extra(f"starlette.{part}", NEEDS)
+    Extra(f"starlette.{part}", *NEEDS)
     for part in ("applications", "concurrency", "responses", "routing")
 )
-uvicorn = Extra("uvicorn", NEEDS)
+uvicorn = Extra("uvicorn", *NEEDS)
 
 HOST = "127.0.0.1"
 HOSTS = frozenset(["localhost"])

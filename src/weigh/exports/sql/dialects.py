@@ -15,8 +15,9 @@ from weigh.exports.targets import is_no_unicode
 from weigh.formula import Input
 from weigh.frames import Value, did_you_mean
 
-NEEDS = "SQL exports need sqlglot: pip install 'weigh[sql]'"
-sqlglot, exp = Extra("sqlglot", NEEDS), Extra("sqlglot.expressions", NEEDS)
+sqlglot, exp = (
+    Extra(name, "SQL exports need sqlglot", "sql") for name in ("sqlglot", "sqlglot.expressions")
+)
 
 DIALECTS = ("duckdb", "postgres", "sqlite", "spark", "bigquery", "snowflake", "tsql", "mysql")
 

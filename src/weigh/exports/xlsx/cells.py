@@ -13,7 +13,7 @@ from weigh.evidence import Curve
 from weigh.evidence.units import digits_of
 from weigh.formula import Formula, Input, Term
 
-openpyxl = Extra("openpyxl", "workbooks need openpyxl: pip install 'weigh[xlsx]'")
+openpyxl = Extra("openpyxl", "workbooks need openpyxl", "xlsx")
 
 BIG = 9.99999999999999e307
 """The largest number that a spreadsheet lets people type."""
