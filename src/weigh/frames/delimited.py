@@ -71,6 +71,9 @@ def parse_options(mark: str) -> csv.ParseOptions:
     return csv.ParseOptions(delimiter=mark, newlines_in_values=True)
 
 
+BLANK = "the file is empty"
+
+
 def read_delimited(
     data: bytes, dialect: TextDialect, text: Sequence[str] = (), delimiter: str | None = None
 ) -> pa.Table:
@@ -79,8 +82,11 @@ def read_delimited(
     `delimiter` is the separator implied by the ending of the file's name, if any.
     """
     data = to_utf8(data, dialect.encoding)
-    if (why := why_no_rows(data)) is not None:
-        raise ValueError(why)
+    why = why_no_rows(data)
+    if why == BLANK:
+        raise ValueError(BLANK)
+    if why is not None:
+        data = data.strip() + b"\n"  # Arrow reads no header without the end of its line
     mark = dialect.delimiter or delimiter or find_delimiter(data)
     check_quotes(data, mark)
     types = text_types(data, mark, text)
@@ -98,7 +104,7 @@ def why_no_rows(data: bytes) -> str | None:
     """
     text = data.strip()
     if not text:
-        return "the file is empty"
+        return BLANK
     if b"\n" in text or b"\r" in text:
         return None
     line = text[:400].decode("utf-8", "replace")

@@ -18,18 +18,23 @@ from weigh.frames.columns import (
     array_is_category,
     convert,
 )
-from weigh.frames.large import find_far
+from weigh.frames.large import Scan, find_far
 from weigh.frames.names import doubt_names
 from weigh.frames.sources import scan, scan_lazy
 from weigh.frames.tables import Table, refuse_empty
 from weigh.frames.values import NOT_KNOWN
 
 
-def read(X: Any, allow_sparse: bool = False) -> Table:
-    """Read a dataframe, array, list of dicts or sparse matrix of counts as a `Table`."""
+def read(X: Any, allow_sparse: bool = False, allow_empty: bool = False) -> Table:
+    """Read a dataframe, array, list of dicts or sparse matrix of counts as a `Table`.
+
+    With `allow_empty`, a table in memory may have no rows.
+    """
+    if isinstance(X, Table) and not isinstance(X, Scan):
+        return X  # it was checked when it was read
     kind = find_far(X)
-    if isinstance(X, Table):
-        table = X
+    if isinstance(X, Scan):
+        table: Table = X
     elif kind is not None:
         table = kind.open(X)
     elif isinstance(X, pa.RecordBatchReader):  # can be read only once
@@ -46,7 +51,8 @@ def read(X: Any, allow_sparse: bool = False) -> Table:
         table = _read_array(X) if frame is None else _read_frame(frame, X)
     if table.named:
         refuse_twice(table.names)
-    refuse_empty(table)
+    if table.n_rows or not allow_empty or isinstance(table, Scan):
+        refuse_empty(table)
     return table
 
 
@@ -139,7 +145,7 @@ def _read_frame(frame: nw.DataFrame[Any] | nw.LazyFrame[Any], X: Any) -> Table:
 def _listed(frame: nw.DataFrame[Any]) -> Sequence[Sequence[Any]]:
     if frame.implementation.is_pandas_like():
         return frame.to_native().to_numpy(dtype=object).T  # type: ignore[no-any-return]
-    return [*zip(*frame.rows(), strict=True)]
+    return [*zip(*frame.rows(), strict=True)] or [()] * len(frame.columns)  # there may be no rows
 
 
 def _read_unnamed(X: Any, names: tuple[Any, ...]) -> Table:
@@ -167,7 +173,7 @@ def _read_array(X: Any) -> Table:
             f"Expected a 2D array or a dataframe, got {path!r}; read a file first: "
             f"weigh.read_file({path!r})"
         )
-    if isinstance(X, Sequence) and X and all(isinstance(row, Mapping) for row in X):
+    if isinstance(X, Sequence) and all(isinstance(row, Mapping) for row in X):
         return _read_dicts(X)
     if isinstance(X, np.ma.MaskedArray):
         X = np.ma.filled(X.astype(object), None)
