@@ -1095,6 +1095,24 @@ def test_times_up_to_the_first_entry_are_refused_by_name():
         evaluate(model, early, LATE, times=10)
 
 
+def test_a_band_of_rows_that_all_entered_later_is_not_known():
+    frame = draw(600, seed=1).assign(start=0.0)
+    model = EducatedSurvival(pairs=0).fit(draw(1000), BOTH)
+    risk = 1 - model.predict_survival(frame, [60.0])[:, 0]
+    late = risk > np.quantile(risk, 0.4)
+    frame.loc[late, "start"] = 80.0
+    found = evaluate(model, frame[frame["days"] > frame["start"]], LATE, times=60)
+    for band in found.bands:
+        assert np.isnan(band.estimate) == np.isnan(band.observed.value)
+    assert np.isnan(found.bands[-1].estimate)
+    assert np.isfinite(found.bands[0].estimate)
+    line = found.to_text().split("Calibration: event")[1].splitlines()[2 + len(found.bands)]
+    assert line.split() == [str(found.bands[-1].rows), "-", "-"]
+    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["bands"][-1]["estimate"] is None
+    page = weigh.report(model, evaluation=found)
+    assert "nan" not in page.split("Calibration: event")[1].split("</table>")[0]
+
+
 def test_a_time_at_which_no_row_is_at_risk_has_no_brier_score(tmp_path):
     late = draw_late(400, 1, least=50.0)
     late["start"] = np.maximum(late["start"], 50.0)
