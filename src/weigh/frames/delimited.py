@@ -107,9 +107,13 @@ def why_no_rows(data: bytes) -> str | None:
         return BLANK
     if b"\n" in text or b"\r" in text:
         return None
-    line = text[:400].decode("utf-8", "replace")
-    line = line if len(line) <= 40 else f"{line[:40]}…"
-    return f"it has one line, {line!r}, and needs a header and rows below it"
+    return f"it has one line, {quote_start(text)}, and needs a header and rows below it"
+
+
+def quote_start(line: bytes) -> str:
+    """The start of a line, quoted for an error."""
+    text = line[:400].decode("utf-8", "replace")
+    return repr(text if len(text) <= 40 else f"{text[:40]}…")
 
 
 def _convert_amounts(
