@@ -1185,6 +1185,19 @@ def test_a_reader_that_can_be_read_once_is_like_its_table(task):
     assert found == expected
 
 
+@pytest.mark.parametrize("kind", ["stream", "reader"])
+@pytest.mark.parametrize("method", ["predict", "predict_interval"])
+def test_an_exposure_is_a_column_of_what_can_be_read_once(kind, method):
+    table = pa.table(
+        {"a": ["x", "y", "z"] * 30, "days": 1 + np.arange(90.0) % 7, "y": [0, 1, 2] * 30}
+    )
+    model = weigh.EducatedRegressor(family="poisson").fit(table, "y", exposure="days")
+    expected, found = (
+        getattr(model, method)(X, exposure="days") for X in (table, OFFERED[kind](table))
+    )
+    np.testing.assert_array_equal(found, expected)
+
+
 @pytest.mark.parametrize("path", ["train.csv", Path("train.csv")], ids=["text", "path"])
 @pytest.mark.parametrize("task", ["fit", "predict", "evaluate", "edit"])
 def test_a_path_in_place_of_a_table_names_the_function_that_reads_files(path, task):
