@@ -970,7 +970,7 @@ def test_missing_labels_are_counted_and_the_first_is_named():
         EvidenceNB().fit(rows, ["no", None, "yes", None, "no"], sample_weight=[1, 0, 1, 1, 1])
 
 
-@pytest.mark.parametrize("X", [[1, 2], np.zeros(2), np.zeros((2, 1, 1)), 3.0, "abc"])
+@pytest.mark.parametrize("X", [[1, 2], np.zeros(2), np.zeros((2, 1, 1)), "abc"])
 def test_what_is_no_table_is_refused(X):
     with pytest.raises(ValueError, match="Expected a 2D array or a dataframe"):
         EvidenceNB().fit(X, [0, 1])
@@ -1196,6 +1196,43 @@ def test_an_exposure_is_a_column_of_what_can_be_read_once(kind, method):
         getattr(model, method)(X, exposure="days") for X in (table, OFFERED[kind](table))
     )
     np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("kind", ["stream", "reader"])
+def test_what_was_read_already_is_refused_as_such(kind):
+    table = pa.table({"a": ["x", "y", "z"] * 30, "y": [0, 1, 1] * 30})
+    model = EvidenceNB().fit(table, "y")
+    none = OFFERED[kind](table.slice(0, 0))
+    for use in (model.predict, lambda X: weigh.score_table(model, X, "scores.csv")):
+        with pytest.raises(ValueError, match="a reader is read once, so open it again"):
+            use(none)
+        none = OFFERED[kind](table.slice(0, 0))
+
+
+class Broken:
+    """A table whose Arrow stream is not one."""
+
+    def __init__(self, offer):
+        self.offer = offer
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self.offer()
+
+
+NO_TABLES = {
+    "None": (None, r"X is None; pass a dataframe, .*a list of dicts"),
+    "number": (3, r"X has the type int; pass a dataframe"),
+    "generator": (({"a": "x"} for _ in "ab"), r"X has the type generator; pass list\(X\)"),
+    "no stream": (Broken(lambda: 3), r"X has the type Broken, .*Arrow .*; pass a dataframe"),
+    "raises": (Broken(lambda: 1 / 0), r"X has the type Broken, .*division by zero"),
+}
+
+
+@pytest.mark.parametrize("name", NO_TABLES)
+def test_what_is_no_table_is_refused_with_what_is_one(name):
+    X, told = NO_TABLES[name]
+    with pytest.raises(ValueError, match=told):
+        EvidenceNB().fit(X, "y")
 
 
 @pytest.mark.parametrize("path", ["train.csv", Path("train.csv")], ids=["text", "path"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -20,9 +20,11 @@ from weigh.frames.columns import (
 )
 from weigh.frames.large import Scan, find_far
 from weigh.frames.names import doubt_names
-from weigh.frames.sources import scan, scan_lazy
+from weigh.frames.sources import READ_BEFORE, scan, scan_lazy
 from weigh.frames.tables import Table, refuse_empty
 from weigh.frames.values import NOT_KNOWN
+
+TABLES = "a dataframe, a 2D array, a list of dicts, a weigh.scan or a reader of Arrow batches"
 
 
 def read(X: Any, allow_sparse: bool = False, allow_empty: bool = False) -> Table:
@@ -127,8 +129,17 @@ def _open_stream(X: Any) -> pa.Table | None:
         return None
     if isinstance(nw.from_native(X, series_only=True, pass_through=True), nw.Series):
         return None
-    table = pa.table(X)
+    try:
+        table = pa.table(X)
+    except Exception as error:  # of Arrow, or of whoever made X
+        said = " ".join(str(error).split())
+        raise ValueError(
+            f"X has the type {type(X).__name__}, and its Arrow data cannot be read as a table "
+            f"({said}); pass {TABLES}"
+        ) from error
     refuse_twice(tuple(table.column_names))
+    if not (table.num_rows or any(hasattr(X, size) for size in ("__len__", "num_rows"))):
+        raise ValueError(READ_BEFORE)
     return table
 
 
@@ -187,6 +198,10 @@ def _read_array(X: Any) -> Table:
         if X and all(isinstance(value, list | tuple | np.ndarray) for value in X.values()):
             raise ValueError("X is a dict of columns; pass a dataframe, such as pyarrow.table(X)")
         raise ValueError("X is one row as a dict; pass a list of rows: [row]")
+    if array.ndim == 0:
+        held = "is None" if X is None else f"has the type {type(X).__name__}"
+        fix = "list(X)" if isinstance(X, Iterator) else TABLES
+        raise ValueError(f"X {held}; pass {fix}")
     if array.ndim != 2:
         raise ValueError(
             f"Expected a 2D array or a dataframe, got {array.ndim}D (shape {array.shape}). "
