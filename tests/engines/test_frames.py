@@ -1174,14 +1174,18 @@ READING = {
     "compare": lambda _, X: weigh.compare(X(), "y", ["evidence"], cv=2).choice,
     "split": lambda _, X: [part.n_rows for part in map(read, weigh.split(X(), "y"))],
     "drift": lambda model, X: weigh.drift_series(model, {"1": X(), "2": X()}, reference=X()),
+    "score": lambda model, X: model.score(X(), "y"),
 }
 
 
+@pytest.mark.parametrize("kind", ["stream", "reader"])
 @pytest.mark.parametrize("task", READING)
-def test_a_reader_that_can_be_read_once_is_like_its_table(task):
+def test_what_can_be_read_once_is_like_its_table(task, kind):
     table = pa.table({"a": ["x", "y", "z"] * 30, "b": np.arange(90.0) % 7, "y": [0, 1, 1] * 30})
     model = EvidenceNB().fit(table, "y")
-    expected, found = (str(READING[task](model, X)) for X in (lambda: table, table.to_reader))
+    expected, found = (
+        str(READING[task](model, X)) for X in (lambda: table, lambda: OFFERED[kind](table))
+    )
     assert found == expected
 
 

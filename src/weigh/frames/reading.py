@@ -59,8 +59,14 @@ def read(X: Any, allow_sparse: bool = False, allow_empty: bool = False) -> Table
 
 
 def keep_reader(X: Any) -> Any:
-    """A reader of Arrow batches as a scan, to be read again; anything else as it is."""
-    return scan(X) if isinstance(X, pa.RecordBatchReader) else X
+    """What may be read only once as what is read again; anything else as it is.
+
+    A reader of Arrow batches becomes a scan, and another library's stream an Arrow table.
+    """
+    if isinstance(X, pa.RecordBatchReader):
+        return scan(X)
+    frame = wrap(X) if hasattr(type(X), "__arrow_c_stream__") else None
+    return X if frame is None else frame.to_native()
 
 
 def is_sparse(X: Any) -> bool:
