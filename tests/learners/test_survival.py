@@ -16,12 +16,14 @@ from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 from tests.commands import run
 from tests.learners.test_educated_regressor import SCHEMA
+from tests.serving import ask
 
 import weigh
 from weigh import EducatedNB, EducatedSurvival, evaluate, person_periods
 from weigh.cli import main
 from weigh.errors import ParameterError
 from weigh.metrics.survival import KaplanMeier, brier_scores, concordance
+from weigh.serving import make_app
 from weigh.survival import Periods, read_outcomes
 from weigh.survival.periods import read_survival
 
@@ -587,6 +589,15 @@ def test_the_export_of_a_hazard_is_headed_by_the_survival_model(files, to, way, 
         said = written.decode(errors="ignore") if isinstance(written, bytes) else written
     assert "EducatedSurvival" in said
     assert "EducatedNB" not in said
+
+
+def test_the_service_of_a_hazard_names_the_survival_model(files, tmp_path):
+    path = tmp_path / "hazard.json"
+    weigh.save(weigh.load(files[2]).hazard_, path)
+    app = make_app(path)
+    assert ask(app, "GET", "/healthz").json["model"] == "EducatedSurvival"
+    assert ask(app, "GET", "/openapi.json").json["info"]["title"] == "weigh: EducatedSurvival"
+    assert b'model="EducatedSurvival"' in ask(app, "GET", "/metrics").body
 
 
 def test_a_hazard_that_is_fitted_again_or_recalibrated_is_a_model_of_its_own(files):
