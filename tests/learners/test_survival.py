@@ -592,6 +592,8 @@ def test_the_export_of_a_hazard_is_headed_by_the_survival_model(files, to, way, 
 
 
 def test_the_service_of_a_hazard_names_the_survival_model(files, tmp_path):
+    with pytest.raises(ValueError, match=r"model\.json .* weigh\.save\(model\.hazard_, path\)"):
+        make_app(files[2])
     path = tmp_path / "hazard.json"
     weigh.save(weigh.load(files[2]).hazard_, path)
     app = make_app(path)

@@ -68,6 +68,11 @@ class Served:
         With several workers, each counts rows in a file in `folder`, which all can read.
         """
         model, text = load_served(path)
+        if hasattr(model, "predict_survival"):
+            raise ValueError(
+                f"{path} is a survival model, which cannot be served; in Python, "
+                "weigh.save(model.hazard_, path) writes its hazard as a model that can"
+            )
         own = model_of(model)
         evidence = evidence_of(own, is_sum(own))
         units = evidence.units
