@@ -250,6 +250,12 @@ def blank(X: Any, where: Any) -> Table:
     where : array or table of bool
         True for the cells that are not known, with the shape of X.
 
+    Returns
+    -------
+    Table
+        The rows as a table of this package, which models and functions take as X. No dataframe can
+        tell a cell that is not known from a missing one.
+
     Examples
     --------
     >>> import weigh
