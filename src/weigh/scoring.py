@@ -211,7 +211,7 @@ def score_table(
     -------
     table or int
         The kept columns and the scores, in the library of X; with a path, the number of rows
-        written.
+        written. A table in memory without rows gives the same columns without rows.
 
     Examples
     --------
@@ -238,7 +238,7 @@ def score_table(
     if is_sparse(X):
         raise ValueError("a sparse matrix has no columns beside which to write: use predict_proba")
     frame = wrap(X)
-    table = read(X if frame is None else frame.to_native())
+    table = read(X if frame is None else frame.to_native(), allow_empty=True)
     given = with_times(model, _find_given(model, table.names, exposure), times)
     columns = partial(score_columns, reasons=reasons, given=given)
     if path is None:
@@ -311,7 +311,7 @@ def score_parts(
 
     `given` holds the exposure and offset of a regressor, or the times of a survival model.
     """
-    table = read(X)
+    table = read(X, allow_empty=True)
     beside = [name for name in (given or {}).values() if isinstance(name, str)]
     columns = columns or partial(score_columns, given=given)
     if not isinstance(table, Scan):

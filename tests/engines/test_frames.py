@@ -970,7 +970,7 @@ def test_missing_labels_are_counted_and_the_first_is_named():
         EvidenceNB().fit(rows, ["no", None, "yes", None, "no"], sample_weight=[1, 0, 1, 1, 1])
 
 
-@pytest.mark.parametrize("X", [[1, 2], np.zeros(2), np.zeros((2, 1, 1)), 3.0, "abc"])
+@pytest.mark.parametrize("X", [[1, 2], np.zeros(2), np.zeros((2, 1, 1)), "abc"])
 def test_what_is_no_table_is_refused(X):
     with pytest.raises(ValueError, match="Expected a 2D array or a dataframe"):
         EvidenceNB().fit(X, [0, 1])
@@ -1174,15 +1174,69 @@ READING = {
     "compare": lambda _, X: weigh.compare(X(), "y", ["evidence"], cv=2).choice,
     "split": lambda _, X: [part.n_rows for part in map(read, weigh.split(X(), "y"))],
     "drift": lambda model, X: weigh.drift_series(model, {"1": X(), "2": X()}, reference=X()),
+    "score": lambda model, X: model.score(X(), "y"),
 }
 
 
+@pytest.mark.parametrize("kind", ["stream", "reader"])
 @pytest.mark.parametrize("task", READING)
-def test_a_reader_that_can_be_read_once_is_like_its_table(task):
+def test_what_can_be_read_once_is_like_its_table(task, kind):
     table = pa.table({"a": ["x", "y", "z"] * 30, "b": np.arange(90.0) % 7, "y": [0, 1, 1] * 30})
     model = EvidenceNB().fit(table, "y")
-    expected, found = (str(READING[task](model, X)) for X in (lambda: table, table.to_reader))
+    expected, found = (
+        str(READING[task](model, X)) for X in (lambda: table, lambda: OFFERED[kind](table))
+    )
     assert found == expected
+
+
+@pytest.mark.parametrize("kind", ["stream", "reader"])
+@pytest.mark.parametrize("method", ["predict", "predict_interval"])
+def test_an_exposure_is_a_column_of_what_can_be_read_once(kind, method):
+    table = pa.table(
+        {"a": ["x", "y", "z"] * 30, "days": 1 + np.arange(90.0) % 7, "y": [0, 1, 2] * 30}
+    )
+    model = weigh.EducatedRegressor(family="poisson").fit(table, "y", exposure="days")
+    expected, found = (
+        getattr(model, method)(X, exposure="days") for X in (table, OFFERED[kind](table))
+    )
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("kind", ["stream", "reader"])
+def test_what_was_read_already_is_refused_as_such(kind):
+    table = pa.table({"a": ["x", "y", "z"] * 30, "y": [0, 1, 1] * 30})
+    model = EvidenceNB().fit(table, "y")
+    none = OFFERED[kind](table.slice(0, 0))
+    for use in (model.predict, lambda X: weigh.score_table(model, X, "scores.csv")):
+        with pytest.raises(ValueError, match="a reader is read once, so open it again"):
+            use(none)
+        none = OFFERED[kind](table.slice(0, 0))
+
+
+class Broken:
+    """A table whose Arrow stream is not one."""
+
+    def __init__(self, offer):
+        self.offer = offer
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self.offer()
+
+
+NO_TABLES = {
+    "None": (None, r"X is None; pass a dataframe, .*a list of dicts"),
+    "number": (3, r"X has the type int; pass a dataframe"),
+    "generator": (({"a": "x"} for _ in "ab"), r"X has the type generator; pass list\(X\)"),
+    "no stream": (Broken(lambda: 3), r"X has the type Broken, .*Arrow .*; pass a dataframe"),
+    "raises": (Broken(lambda: 1 / 0), r"X has the type Broken, .*division by zero"),
+}
+
+
+@pytest.mark.parametrize("name", NO_TABLES)
+def test_what_is_no_table_is_refused_with_what_is_one(name):
+    X, told = NO_TABLES[name]
+    with pytest.raises(ValueError, match=told):
+        EvidenceNB().fit(X, "y")
 
 
 @pytest.mark.parametrize("path", ["train.csv", Path("train.csv")], ids=["text", "path"])

@@ -282,7 +282,7 @@ def test_the_reasons_of_every_function_that_takes_a_model_are_those_of_the_card(
     assert [*weigh.reasons(worded, rows, n=3)] == [*wanted]
     table = weigh.score_table(worded, pa.Table.from_pylist(known_only(rows)), reasons=3).to_pydict()
     blank = reasons.find_costs(worded, worded._read(known_only(rows)), 3, "best").columns()
-    assert {name: table[name] for name in blank} == blank
+    assert {name: table[name] for name in blank} == pa.table(blank).to_pydict()
     for asked in ({"pos_label": worded.pos_label}, {"only": "for"}):
         with pytest.raises(ParameterError) as refused:
             weigh.reasons(worded, rows, **asked)

@@ -111,6 +111,16 @@ def test_a_matrix_of_numbers_gives_what_a_frame_gives(name):
     np.testing.assert_array_equal(found, predict(fit(learner, numbers), numbers))
 
 
+@pytest.mark.parametrize("kind", ["pandas", *TABLES])
+def test_a_table_without_rows_is_scored_as_one_without_rows(model, kind):
+    table = TABLES.get(kind, FRAME)
+    few, none = (weigh.score_table(model, table[:n]) for n in (3, 0))
+    few, none = (pa.table(found) for found in (few, none))
+    assert (none.num_rows, none.column_names) == (0, few.column_names)
+    numbers = {name for name in few.column_names if pa.types.is_floating(few[name].type)}
+    assert all(none[name].type == few[name].type for name in numbers)
+
+
 def test_a_score_takes_names_of_columns_or_arrays(learner, model):
     y, weight = target(learner), np.arange(len(FRAME)) % 3
     named = FRAME.assign(outcome=y, weight=weight)

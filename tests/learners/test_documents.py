@@ -11,7 +11,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 import weigh
 from weigh import EducatedNB, EvidenceNB, PerplexedNB
-from weigh.errors import ParameterWarning
+from weigh.errors import ParameterError, ParameterWarning
 
 TEXTS = [
     "win money now claim your free prize",
@@ -118,6 +118,16 @@ def test_a_first_batch_may_hold_every_word_with_the_count_zero():
     whole.fit([{"free": 2}, {"lunch": 1}, {"sun": 3}, {"sea": 1}, {}], ["spam", "ham", *kinds])
     p = model.predict_proba([{"free": 1}, {"sea": 1}, {"sun": 2}])
     np.testing.assert_allclose(p, whole.predict_proba([{"free": 1}, {"sea": 1}, {"sun": 2}]))
+
+
+def test_learners_of_documents_are_compared_on_a_sparse_matrix(documents):
+    counts, _ = documents
+    with pytest.raises(ParameterError, match=r"learners=\[weigh\.EvidenceNB") as error:
+        weigh.compare(counts, KINDS)
+    assert error.value.parameter == "learners"
+    model = EvidenceNB(event_model="counts")
+    found = weigh.compare(counts, KINDS, {"light": model, "heavy": model}, cv=2)
+    assert [entry.error for entry in found.entries] == ["", ""]
 
 
 def test_a_model_of_documents_is_evaluated_and_reported_on_a_sparse_matrix(documents, tmp_path):

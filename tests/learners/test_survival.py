@@ -16,12 +16,14 @@ from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 from tests.commands import run
 from tests.learners.test_educated_regressor import SCHEMA
+from tests.serving import ask
 
 import weigh
 from weigh import EducatedNB, EducatedSurvival, evaluate, person_periods
 from weigh.cli import main
 from weigh.errors import ParameterError
 from weigh.metrics.survival import KaplanMeier, brier_scores, concordance
+from weigh.serving import make_app
 from weigh.survival import Periods, read_outcomes
 from weigh.survival.periods import read_survival
 
@@ -589,6 +591,17 @@ def test_the_export_of_a_hazard_is_headed_by_the_survival_model(files, to, way, 
     assert "EducatedNB" not in said
 
 
+def test_the_service_of_a_hazard_names_the_survival_model(files, tmp_path):
+    with pytest.raises(ValueError, match=r"model\.json .* weigh\.save\(model\.hazard_, path\)"):
+        make_app(files[2])
+    path = tmp_path / "hazard.json"
+    weigh.save(weigh.load(files[2]).hazard_, path)
+    app = make_app(path)
+    assert ask(app, "GET", "/healthz").json["model"] == "EducatedSurvival"
+    assert ask(app, "GET", "/openapi.json").json["info"]["title"] == "weigh: EducatedSurvival"
+    assert b'model="EducatedSurvival"' in ask(app, "GET", "/metrics").body
+
+
 def test_a_hazard_that_is_fitted_again_or_recalibrated_is_a_model_of_its_own(files):
     model, frame = weigh.load(files[2]), draw(seed=1)
     rows = person_periods(frame, BOTH, periods=model.period_ends_)
@@ -1093,6 +1106,24 @@ def test_times_up_to_the_first_entry_are_refused_by_name():
     early = pd.concat([few, frame], ignore_index=True)  # no row is at risk from 6 to 50
     with pytest.raises(ParameterError, match=r"above 50 .* and none from then to 50; got 10"):
         evaluate(model, early, LATE, times=10)
+
+
+def test_a_band_of_rows_that_all_entered_later_is_not_known():
+    frame = draw(600, seed=1).assign(start=0.0)
+    model = EducatedSurvival(pairs=0).fit(draw(1000), BOTH)
+    risk = 1 - model.predict_survival(frame, [60.0])[:, 0]
+    late = risk > np.quantile(risk, 0.4)
+    frame.loc[late, "start"] = 80.0
+    found = evaluate(model, frame[frame["days"] > frame["start"]], LATE, times=60)
+    for band in found.bands:
+        assert np.isnan(band.estimate) == np.isnan(band.observed.value)
+    assert np.isnan(found.bands[-1].estimate)
+    assert np.isfinite(found.bands[0].estimate)
+    line = found.to_text().split("Calibration: event")[1].splitlines()[2 + len(found.bands)]
+    assert line.split() == [str(found.bands[-1].rows), "-", "-"]
+    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["bands"][-1]["estimate"] is None
+    page = weigh.report(model, evaluation=found)
+    assert "nan" not in page.split("Calibration: event")[1].split("</table>")[0]
 
 
 def test_a_time_at_which_no_row_is_at_risk_has_no_brier_score(tmp_path):

@@ -410,6 +410,26 @@ def test_json_scores_go_where_the_output_option_says(model, people, tmp_path):
     assert (tmp_path / "scores.json").read_text("utf-8") == expected
 
 
+@pytest.mark.parametrize("name", ["rows.csv", "rows.tsv", "rows.parquet", "rows.csv.gz"])
+def test_a_table_without_rows_gives_the_header_of_its_scores(model, people, tmp_path, name):
+    full, table = run("score", model, people, "--keep", "Sex").stdout, titanic().slice(0, 0)
+    path = tmp_path / name
+    write_file(table, str(path))
+    assert run("score", model, path, "--keep", "Sex").stdout == full.splitlines(True)[0]
+    assert run("score", model, path, "--json").stdout == ""
+    told = run("explain", model, path, "--reasons", "1").stdout
+    assert told.strip() == '"reason_1","weight_1"'
+    assert "table is empty" in fails("evaluate", model, path, "--target", "Survived")
+
+
+def test_a_list_without_rows_gives_the_header_of_its_scores(model, people, tmp_path):
+    header = run("score", model, people).stdout.splitlines(True)[0]
+    (tmp_path / "rows.json").write_text("[]")
+    assert run("score", model, tmp_path / "rows.json").stdout == header
+    (tmp_path / "rows.csv").write_text("Class,Sex,Age")  # no end of the line
+    assert run("score", model, tmp_path / "rows.csv").stdout == header
+
+
 def test_columns_can_be_kept_beside_the_scores(model, people, tmp_path):
     rows = read_rows(run("score", model, people, "--keep", "Sex", "--keep", "Survived").stdout)
     assert [row["Sex"] for row in rows] == titanic()["Sex"].to_pylist()
@@ -820,7 +840,7 @@ BAD_TABLES = {
     "fractions as labels": ("a,outcome\n1,0.5\n2,1.5\n", "outcome"),
     "dates": ("when,outcome\n2020-01-01,1\n2020-01-02,0\n", "'when'"),
     "a name twice": ("twice,twice,outcome\n1,2,x\n2,3,z\n", "'twice'"),
-    "no rows": ("a,outcome\n", "rows below it"),
+    "no rows": ("a,outcome\n", "table is empty"),
     "no features": ("outcome\n1\n0\n", "feature"),
     "no text": ("", "table.csv"),
     "ragged rows": ("a,outcome\n1,x\n2\n", "table.csv"),

@@ -440,7 +440,6 @@ def take_row(table: Any, row: int) -> Any:
     forget_files()
     last = count_rows(table) - 1
     if not 0 <= row <= last:
-        raise click.BadParameter(
-            f"row {row} does not exist; rows are numbered from 0 to {last}", param_hint="--row"
-        )
+        held = f"rows are numbered from 0 to {last}" if last >= 0 else "the table has no rows"
+        raise click.BadParameter(f"row {row} does not exist; {held}", param_hint="--row")
     return table.rows(np.array([row])) if hasattr(table, "batches") else table.slice(row, 1)

@@ -108,6 +108,8 @@ def score(
     the estimate and its interval. A survival model gives the median time and the risk, and with
     --times the probability of survival to each time.
 
+    A table without rows gives the header of the output.
+
     A file larger than 256 MiB, a folder or a glob is read and written batch by batch. An output
     without an ending is a folder of Parquet files.
 
@@ -154,7 +156,7 @@ def _advise_blanks(fitted: Any, table: Any) -> None:
 
 def _advise_unseen(fitted: Any, table: Any) -> None:
     """Print the categories of each column that training did not have, such as misspelt ones."""
-    if hasattr(table, "batches") or fitted._learnt.event_model == "counts":
+    if hasattr(table, "batches") or not len(table) or fitted._learnt.event_model == "counts":
         return
     import numpy as np
 

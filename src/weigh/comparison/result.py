@@ -20,10 +20,11 @@ from weigh.comparison.task import (
     holds_amounts,
     read_task,
 )
+from weigh.errors import Parameter, ParameterError
 from weigh.evaluation.measures import ManyMeasures, Measures
 from weigh.evaluation.show import number
 from weigh.evidence.units import digits_of, spell
-from weigh.frames import Value, build, collect, keep_reader
+from weigh.frames import Value, build, collect, is_sparse, keep_reader
 from weigh.layout import Grid, Shown, View, count_of, fold_rest, percent
 from weigh.metrics.numbers import COVERAGE, check_coverage, columns_of, flatten, plain
 from weigh.plot.axes import FOR, TOTAL, Drawing, fit_all, new_figure, shorten
@@ -364,6 +365,12 @@ def compare(
     """
     check_coverage(coverage)
     X = collect(keep_reader(X))
+    if learners is None and is_sparse(X):
+        raise ParameterError(
+            "the default learners read no sparse matrix; give ",
+            Parameter("learners"),
+            "=[weigh.EvidenceNB(event_model='counts'), ...] for counts of tokens, or X.toarray()",
+        )
     if learners is None and holds_amounts(X, y):
         learners = [*regressors()]
     candidates = read_learners(learners, random_state)

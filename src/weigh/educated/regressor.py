@@ -262,8 +262,7 @@ class EducatedRegressor(EducatedParameters, RegressorMixin, NumberEstimator):
             As in `fit`. Default, and where they are missing (with a warning): an exposure of 1 and
             an offset of 0. An exposure may be one number.
         """
-        table = self._read(X)
-        return self._predict(table, self._apart(X, exposure, offset))
+        return self._predict(*self._read_beside(X, exposure, offset))
 
     def _beside(self) -> tuple[str, ...]:
         return self._learnt.beside  # type: ignore[no-any-return]
@@ -271,13 +270,15 @@ class EducatedRegressor(EducatedParameters, RegressorMixin, NumberEstimator):
     def _predict(self, table: Table, apart: Floats | float = 0.0) -> Floats:
         return self._learnt.means(self._learnt.total(table)[:, 0] + apart)  # type: ignore[no-any-return]
 
-    def _apart(self, X: Any, exposure: Any, offset: Any) -> Floats | float:
-        """The offset of each row's total; columns may be any of X, not only features."""
-        if exposure is None and offset is None:
-            return 0.0
+    def _read_beside(self, X: Any, exposure: Any, offset: Any) -> tuple[Table, Floats | float]:
+        """Rows, and the offset of each total, from any columns of X, which is read once."""
+        self._column_names()  # an unfitted model is reported before errors about X
         table = read(X)
+        rows = self._match(table)
+        if exposure is None and offset is None:
+            return rows, 0.0
         exposure = spread_out(exposure, table.n_rows)
-        return read_offset(self._family, self.family, table, exposure, offset, missing=True)
+        return rows, read_offset(self._family, self.family, table, exposure, offset, missing=True)
 
     def score(
         self, X: Any, y: Any, sample_weight: Any = None, *, exposure: Any = None, offset: Any = None
@@ -315,10 +316,9 @@ class EducatedRegressor(EducatedParameters, RegressorMixin, NumberEstimator):
         distribution everywhere. A feature that is not known adds its variance; with a log link,
         the distribution is averaged over its levels by their shares of training rows.
         """
-        table = self._read(X)
+        rows, apart = self._read_beside(X, exposure, offset)
         check_stated(coverage)
-        apart = self._apart(X, exposure, offset)
-        return np.column_stack(self._interval(table, coverage, apart))
+        return np.column_stack(self._interval(rows, coverage, apart))
 
     def _interval(
         self, table: Table, coverage: float, apart: Floats | float = 0.0
@@ -344,7 +344,7 @@ class EducatedRegressor(EducatedParameters, RegressorMixin, NumberEstimator):
         self, table: Table, exposure: Any = None, offset: Any = None
     ) -> dict[str, Any]:
         """The estimate of every row and its 90% prediction interval, as columns."""
-        rows, apart = self._read(table), self._apart(table, exposure, offset)
+        rows, apart = self._read_beside(table, exposure, offset)
         low, high = self._interval(rows, 0.9, apart)
         return {"estimate": self._predict(rows, apart), "low": low, "high": high}
 

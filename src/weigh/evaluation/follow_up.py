@@ -65,10 +65,13 @@ class FollowUp:
         return np.asarray(np.exp(np.minimum(reached - entered[:, None], 0.0)))
 
     def observe(self, time: float, coverage: float) -> Bounded:
-        """The share with the event by a time; not known if all at risk had it and others entered.
+        """The share with the event by a time; not known if none or only some of the rows tell it.
 
-        Then the estimate stays at 1, whatever happens to those that entered later.
+        Up to the first entry none does. If all at risk had the event and others entered, the
+        estimate stays at 1, whatever happens to those.
         """
+        if time <= self.first:
+            return Bounded(np.nan)
         found = self.known.bounded(time, coverage)
         gone = found.value == 1 and (self.outcomes.duration > time).any()
         return Bounded(np.nan) if gone else found
@@ -79,6 +82,8 @@ class FollowUp:
         Without late entry it is the mean probability of the rows. Otherwise it is::
 
             1 - product over times u up to t of (1 - mean hazard at u of the rows at risk at u)
+
+        and not known up to the first entry.
         """
         own = self.outcomes
         if not own.entry.any():
@@ -89,7 +94,8 @@ class FollowUp:
             risk = (own.entry < at[i]) & (own.duration >= at[i])
             if risk.any():
                 left[i + 1] = np.exp(self.logs[risk, period[i]] * steps[i]).mean()
-        return np.asarray(1 - np.cumprod(left)[np.searchsorted(at, times, "right")])
+        found = 1 - np.cumprod(left)[np.searchsorted(at, times, "right")]
+        return np.where(times > self.first, found, np.nan)
 
     def score(self, times: Floats) -> tuple[Floats, Floats]:
         """The Brier scores of the model at some times, and those of the Kaplan-Meier estimate."""

@@ -7,6 +7,6 @@ data      a formula as JSON, small enough for a page
 """
 
 from weigh.formula.data import Row, Scorer
-from weigh.formula.formula import Costs, Formula, Input, Spread, Term
+from weigh.formula.formula import Costs, Formula, Input, Spread, Term, name_of
 
-__all__ = ["Costs", "Formula", "Input", "Row", "Scorer", "Spread", "Term"]
+__all__ = ["Costs", "Formula", "Input", "Row", "Scorer", "Spread", "Term", "name_of"]

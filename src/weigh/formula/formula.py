@@ -263,8 +263,7 @@ class Formula:
         if own is not None:
             return own()
         evidence, spread = evidence_of(model, is_sum(model)), getattr(model, "_spread", None)
-        name = getattr(getattr(model, "provenance_", None), "part_of", None)
-        return cls.of_evidence(evidence, name or type(model).__name__, spread=spread)
+        return cls.of_evidence(evidence, name_of(model), spread=spread)
 
     @classmethod
     def of_evidence(cls, evidence: Evidence, name: str = "Evidence", **more: Any) -> Formula:
@@ -358,6 +357,12 @@ class Formula:
         read = {source.name for feature in features for source in feature.sources}
         more = [_number(column) for column in self.offsets if column.name not in read]
         return list_inputs([*features, *more], self.column_names)
+
+
+def name_of(model: Any) -> str:
+    """The name of a model's class, or of the survival model whose hazard it is."""
+    part_of = getattr(getattr(model, "provenance_", None), "part_of", None)
+    return part_of or type(model).__name__
 
 
 def _number(column: OffsetColumn) -> Feature:

@@ -71,6 +71,9 @@ def parse_options(mark: str) -> csv.ParseOptions:
     return csv.ParseOptions(delimiter=mark, newlines_in_values=True)
 
 
+BLANK = "the file is empty"
+
+
 def read_delimited(
     data: bytes, dialect: TextDialect, text: Sequence[str] = (), delimiter: str | None = None
 ) -> pa.Table:
@@ -79,8 +82,11 @@ def read_delimited(
     `delimiter` is the separator implied by the ending of the file's name, if any.
     """
     data = to_utf8(data, dialect.encoding)
-    if (why := why_no_rows(data)) is not None:
-        raise ValueError(why)
+    why = why_no_rows(data)
+    if why == BLANK:
+        raise ValueError(BLANK)
+    if why is not None:
+        data = data.strip() + b"\n"  # Arrow reads no header without the end of its line
     mark = dialect.delimiter or delimiter or find_delimiter(data)
     check_quotes(data, mark)
     types = text_types(data, mark, text)
@@ -98,12 +104,16 @@ def why_no_rows(data: bytes) -> str | None:
     """
     text = data.strip()
     if not text:
-        return "the file is empty"
+        return BLANK
     if b"\n" in text or b"\r" in text:
         return None
-    line = text[:400].decode("utf-8", "replace")
-    line = line if len(line) <= 40 else f"{line[:40]}…"
-    return f"it has one line, {line!r}, and needs a header and rows below it"
+    return f"it has one line, {quote_start(text)}, and needs a header and rows below it"
+
+
+def quote_start(line: bytes) -> str:
+    """The start of a line, quoted for an error."""
+    text = line[:400].decode("utf-8", "replace")
+    return repr(text if len(text) <= 40 else f"{text[:40]}…")
 
 
 def _convert_amounts(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
 import json
 import sys
 import tempfile
 import zipfile
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain, zip_longest
 from typing import Any
@@ -18,7 +20,7 @@ from pyarrow import feather, parquet
 from pyarrow import json as arrow_json
 
 from weigh.errors import Extra
-from weigh.frames.delimited import trim, trim_name
+from weigh.frames.delimited import BLANK, quote_start, trim, trim_name
 from weigh.frames.values import is_number, spell_value
 
 openpyxl = Extra("openpyxl", "reading .xlsx needs openpyxl", "xlsx")
@@ -64,9 +66,30 @@ def spare_pandas(path: str) -> None:
 
 
 def _read_json(data: bytes) -> Any:
-    rows = json.loads(data)
+    try:
+        rows = json.loads(data, object_pairs_hook=_read_object)
+    except json.JSONDecodeError as error:
+        if not data.strip():
+            raise ValueError(BLANK) from None
+        if error.msg == "Extra data":  # below the first object
+            return _read_json_lines(data)
+        raise
     if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
         raise ValueError("a JSON file must be a list of objects, one for each row")
+    return _join_rows(rows)
+
+
+def _read_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object; a duplicate name is an error, because either value may be meant."""
+    row = dict(pairs)
+    if len(row) < len(pairs):
+        name = Counter(name for name, _ in pairs).most_common(1)[0][0]
+        raise ValueError(f"{name!r} occurs twice in one object; rename one")
+    return row
+
+
+def _join_rows(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    """Rows as a table, in which each cell keeps its type."""
     names = dict.fromkeys(name for row in rows for name in row)  # a row may leave some out
     columns = [_read_json_column(name, [row.get(name) for row in rows]) for name in names]
     return pa.table(columns, names=[*map(trim_name, names)])
@@ -102,8 +125,36 @@ def _keep_types(cells: Sequence[Any]) -> Any:
 
 
 def _read_json_lines(data: bytes) -> Any:
-    table = arrow_json.read_json(pa.BufferReader(data))
-    return pa.table([*map(trim, table.columns)], names=[*map(trim_name, table.column_names)])
+    try:
+        table = arrow_json.read_json(pa.BufferReader(data))
+        columns = [*map(trim, table.columns)]
+    except pa.ArrowInvalid:  # a line is faulty, or a column holds cells of several types
+        return _join_rows(_parse_lines(data.removeprefix(codecs.BOM_UTF8)))
+    return pa.table(columns, names=[*map(trim_name, table.column_names)])
+
+
+def _parse_lines(data: bytes) -> list[dict[str, Any]]:
+    """The objects of JSON Lines; an error names the first line that is none."""
+    rows = []
+    for number, line in enumerate(data.splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line, object_pairs_hook=_read_object)
+        except json.JSONDecodeError:
+            row = None
+        except UnicodeDecodeError:
+            raise ValueError(f"line {number} is not UTF-8 text; save the file as UTF-8") from None
+        except ValueError as error:
+            raise ValueError(f"line {number}: {error}") from None
+        if not isinstance(row, dict):
+            held = quote_start(line)
+            fix = "; let the name of a list end in .json" if isinstance(row, list) else ""
+            raise ValueError(f"line {number} must be an object, got {held}{fix}")
+        rows.append(row)
+    if not rows:
+        raise ValueError(BLANK)
+    return rows
 
 
 def _read_workbook(data: bytes) -> Any:

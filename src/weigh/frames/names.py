@@ -165,6 +165,8 @@ def match(
     `beside` names columns that the model knows and that are not features, such as its exposure.
     Where columns are `words`, other keys of dicts are other words and not misspelt columns.
     """
+    if not table.n_rows and (table.partial or not table.names):
+        return table.select(names)  # an empty list may be of any rows
     if named and table.named:
         known = {*table.names}
         absent = [name for name in names if name not in known]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -18,18 +18,25 @@ from weigh.frames.columns import (
     array_is_category,
     convert,
 )
-from weigh.frames.large import find_far
+from weigh.frames.large import Scan, find_far
 from weigh.frames.names import doubt_names
-from weigh.frames.sources import scan, scan_lazy
+from weigh.frames.sources import READ_BEFORE, scan, scan_lazy
 from weigh.frames.tables import Table, refuse_empty
 from weigh.frames.values import NOT_KNOWN
 
+TABLES = "a dataframe, a 2D array, a list of dicts, a weigh.scan or a reader of Arrow batches"
 
-def read(X: Any, allow_sparse: bool = False) -> Table:
-    """Read a dataframe, array, list of dicts or sparse matrix of counts as a `Table`."""
+
+def read(X: Any, allow_sparse: bool = False, allow_empty: bool = False) -> Table:
+    """Read a dataframe, array, list of dicts or sparse matrix of counts as a `Table`.
+
+    With `allow_empty`, a table in memory may have no rows.
+    """
+    if isinstance(X, Table) and not isinstance(X, Scan):
+        return X  # it was checked when it was read
     kind = find_far(X)
-    if isinstance(X, Table):
-        table = X
+    if isinstance(X, Scan):
+        table: Table = X
     elif kind is not None:
         table = kind.open(X)
     elif isinstance(X, pa.RecordBatchReader):  # can be read only once
@@ -46,13 +53,20 @@ def read(X: Any, allow_sparse: bool = False) -> Table:
         table = _read_array(X) if frame is None else _read_frame(frame, X)
     if table.named:
         refuse_twice(table.names)
-    refuse_empty(table)
+    if table.n_rows or not allow_empty or isinstance(table, Scan):
+        refuse_empty(table)
     return table
 
 
 def keep_reader(X: Any) -> Any:
-    """A reader of Arrow batches as a scan, to be read again; anything else as it is."""
-    return scan(X) if isinstance(X, pa.RecordBatchReader) else X
+    """What may be read only once as what is read again; anything else as it is.
+
+    A reader of Arrow batches becomes a scan, and another library's stream an Arrow table.
+    """
+    if isinstance(X, pa.RecordBatchReader):
+        return scan(X)
+    frame = wrap(X) if hasattr(type(X), "__arrow_c_stream__") else None
+    return X if frame is None else frame.to_native()
 
 
 def is_sparse(X: Any) -> bool:
@@ -121,8 +135,17 @@ def _open_stream(X: Any) -> pa.Table | None:
         return None
     if isinstance(nw.from_native(X, series_only=True, pass_through=True), nw.Series):
         return None
-    table = pa.table(X)
+    try:
+        table = pa.table(X)
+    except Exception as error:  # of Arrow, or of whoever made X
+        said = " ".join(str(error).split())
+        raise ValueError(
+            f"X has the type {type(X).__name__}, and its Arrow data cannot be read as a table "
+            f"({said}); pass {TABLES}"
+        ) from error
     refuse_twice(tuple(table.column_names))
+    if not (table.num_rows or any(hasattr(X, size) for size in ("__len__", "num_rows"))):
+        raise ValueError(READ_BEFORE)
     return table
 
 
@@ -139,7 +162,7 @@ def _read_frame(frame: nw.DataFrame[Any] | nw.LazyFrame[Any], X: Any) -> Table:
 def _listed(frame: nw.DataFrame[Any]) -> Sequence[Sequence[Any]]:
     if frame.implementation.is_pandas_like():
         return frame.to_native().to_numpy(dtype=object).T  # type: ignore[no-any-return]
-    return [*zip(*frame.rows(), strict=True)]
+    return [*zip(*frame.rows(), strict=True)] or [()] * len(frame.columns)  # there may be no rows
 
 
 def _read_unnamed(X: Any, names: tuple[Any, ...]) -> Table:
@@ -167,7 +190,7 @@ def _read_array(X: Any) -> Table:
             f"Expected a 2D array or a dataframe, got {path!r}; read a file first: "
             f"weigh.read_file({path!r})"
         )
-    if isinstance(X, Sequence) and X and all(isinstance(row, Mapping) for row in X):
+    if isinstance(X, Sequence) and all(isinstance(row, Mapping) for row in X):
         return _read_dicts(X)
     if isinstance(X, np.ma.MaskedArray):
         X = np.ma.filled(X.astype(object), None)
@@ -181,6 +204,10 @@ def _read_array(X: Any) -> Table:
         if X and all(isinstance(value, list | tuple | np.ndarray) for value in X.values()):
             raise ValueError("X is a dict of columns; pass a dataframe, such as pyarrow.table(X)")
         raise ValueError("X is one row as a dict; pass a list of rows: [row]")
+    if array.ndim == 0:
+        held = "is None" if X is None else f"has the type {type(X).__name__}"
+        fix = "list(X)" if isinstance(X, Iterator) else TABLES
+        raise ValueError(f"X {held}; pass {fix}")
     if array.ndim != 2:
         raise ValueError(
             f"Expected a 2D array or a dataframe, got {array.ndim}D (shape {array.shape}). "
@@ -222,6 +249,12 @@ def blank(X: Any, where: Any) -> Table:
         Any dataframe, array or list of dicts.
     where : array or table of bool
         True for the cells that are not known, with the shape of X.
+
+    Returns
+    -------
+    Table
+        The rows as a table of this package, which models and functions take as X. No dataframe can
+        tell a cell that is not known from a missing one.
 
     Examples
     --------

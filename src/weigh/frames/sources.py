@@ -50,6 +50,12 @@ def is_of_files(table: Any, sha256: str) -> bool:
     return (known or {}).get(SHA256) == sha256.encode()
 
 
+READ_BEFORE = (
+    "the reader gave no rows, and a table needs rows; a reader is read once, so open it again if "
+    "it was read before"
+)
+
+
 def scan(
     source: Any,
     *,
@@ -105,7 +111,10 @@ def scan(
     if query is not None:
         raise ValueError(f"query={query!r} is for databases, such as {DATABASES[0]}host/name")
     if isinstance(source, pa.RecordBatchReader):
-        return spool(source.schema, source, "pyarrow", "a reader")
+        opened = spool(source.schema, source, "pyarrow", "a reader")
+        if not opened.n_rows:
+            raise ValueError(READ_BEFORE)
+        return opened
     lazy = nw.from_native(source, pass_through=True)
     if isinstance(lazy, nw.LazyFrame):
         return scan_lazy(lazy)

@@ -14,6 +14,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from weigh.arrays import Integers
 from weigh.frames.columns import Codes, Column, Numbers, as_missing, code_values, convert, hide
+from weigh.frames.names import list_names
 from weigh.frames.values import NOT_KNOWN, Declared, declared_by
 
 FEW = 64
@@ -203,4 +204,5 @@ def refuse_empty(table: Table) -> None:
             f"0 feature(s) (shape=({table.n_rows}, 0)) while a minimum of 1 is required."
         )
     if not table.n_rows:
-        raise ValueError("the table is empty: 0 sample(s) where at least 1 row is needed")
+        held = f"; its columns are {list_names(table.names)}" if table.names else ""
+        raise ValueError(f"the table is empty: 0 sample(s) where at least 1 row is needed{held}")

@@ -243,7 +243,7 @@ class Scorecard(CardModel, Shown):
         found = reasons.find_costs(self, table, n, against)
         return build(found.columns(), table.backend or self._source.backend)
 
-    def _cost_columns(self, table: Table, n: int) -> dict[str, list[Any]]:
+    def _cost_columns(self, table: Table, n: int) -> dict[str, Any]:
         """The reasons of rows as columns, where other models name their heaviest levels."""
         return reasons.find_costs(self, self._match(table), n, "best").columns()
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from weigh.bins import spotter
 from weigh.evidence import Units, evidence_of, is_sum, model_of
-from weigh.formula import Costs, Formula, Row, Scorer
+from weigh.formula import Costs, Formula, Row, Scorer, name_of
 from weigh.frames import NOT_KNOWN
 from weigh.metrics.numbers import plain
 from weigh.pages.calculator_page import calculator
@@ -68,11 +68,16 @@ class Served:
         With several workers, each counts rows in a file in `folder`, which all can read.
         """
         model, text = load_served(path)
+        if hasattr(model, "predict_survival"):
+            raise ValueError(
+                f"{path} is a survival model, which cannot be served; in Python, "
+                "weigh.save(model.hazard_, path) writes its hazard as a model that can"
+            )
         own = model_of(model)
         evidence = evidence_of(own, is_sum(own))
         units = evidence.units
         score = "score" if units.are_points else ""
-        formula = Formula.of_evidence(evidence, type(model).__name__, score_name=score)
+        formula = Formula.of_evidence(evidence, name_of(model), score_name=score)
         if formula.tokens:
             raise ValueError(
                 f"{path} is a model of documents (event_model='counts'), whose rows are tokens and "

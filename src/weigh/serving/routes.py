@@ -66,7 +66,7 @@ class Routes:
     async def healthz(self, request: Request) -> Response:
         """Liveness, the model's version and generation, and when a model file was last refused."""
         served, refused = self.reloader.current, self.reloader.refused
-        told = {"model": type(served.model).__name__, "version": served.version}
+        told = {"model": served.scorer.formula.model_name, "version": served.version}
         more = {"generation": served.generation, "refused": refused}
         return answer(dump({"status": "ok", **told, **more}))
 

@@ -26,12 +26,12 @@ class Reasons:
     weights: Floats
     unit: str = "weight"  # a scorecard's are costs
 
-    def columns(self) -> dict[str, list[Any]]:
-        """Columns reason_1, weight_1, reason_2 and so on."""
-        found: dict[str, list[Any]] = {}
+    def columns(self) -> dict[str, Any]:
+        """Columns reason_1, weight_1, reason_2 and so on; without rows, weights are numbers too."""
+        found: dict[str, Any] = {}
         for j in range(self.texts.shape[1]):
             found[f"reason_{j + 1}"] = self.texts[:, j].tolist()
-            found[f"{self.unit}_{j + 1}"] = self.weights[:, j].tolist()
+            found[f"{self.unit}_{j + 1}"] = self.weights[:, j].copy()
         return found
 
 
@@ -85,11 +85,9 @@ def reasons(model: Any, X: Any, n: int = 3, pos_label: Any = None, only: str | N
 
 def reason_columns(
     model: Any, table: Table, n: int, pos_label: Any = None, only: str | None = None
-) -> dict[str, list[Any]]:
+) -> dict[str, Any]:
     """The reasons of every row as columns: largest weights; for a scorecard, most points lost."""
-    costs: Callable[[Table, int], dict[str, list[Any]]] | None = getattr(
-        model, "_cost_columns", None
-    )
+    costs: Callable[[Table, int], dict[str, Any]] | None = getattr(model, "_cost_columns", None)
     if costs is None:
         evidence: Evidence = evidence_of(model, True)
         if hasattr(model, "_at_time"):  # the hazard: without a period, so time weighs nothing
