@@ -714,7 +714,7 @@ def test_a_row_of_a_column_of_0_and_1_is_told_with_its_own_value():
         assert {item.feature: str(item) for item in sheet.items} == wanted
         assert {reasons[f"reason_{k}"][0] for k in (1, 2, 3)} == {*wanted.values()}
     pair = weigh.bins.Cross((features[0], features[2]), ((0, 0), (1, 1)))
-    assert pair.words(1, values=(2, 1)) == "flag = 2 (read as 1) with coded = 1"
+    assert pair.phrase(1, values=(2, 1)) == "flag = 2 (read as 1) with coded = 1"
     assert pair.tell_label(1, (1, 7)) == "1 & 7 (read as 1)"
     assert pair.phrase(1, values=(1, 1)) == pair.phrase(1)
 

@@ -153,6 +153,14 @@ class Feature(NamedLevels):
         """The value in a table's first row, as text."""
         return spell_level(self.value(table)) if self.is_asked(table)[0] else "not asked"
 
+    def phrase_values(self, table: Table) -> str:
+        """The feature and the value in a table's first row: as a level, or else the value."""
+        placed, value = self.read(table), self.value(table)
+        place = int(placed.levels[placed.codes[0]])
+        if place < self.no_level:
+            return self.phrase(place, values=[value])
+        return f"{self.shown} = {self.spell(table)}"
+
     def is_far(self, value: Value) -> bool:
         """Whether a number lies outside the cut points by more than their range.
 

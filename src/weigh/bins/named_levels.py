@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 
@@ -50,8 +49,6 @@ class NamedLevels:
     title: str = field(default="", compare=False)  # display name, instead of the name
     texts: tuple[tuple[str, str], ...] = field(default=(), compare=False)  # of some labels
     others: tuple[Value, ...] = field(default=(), compare=False)  # within `other`
-
-    verb: ClassVar[str] = "="
 
     @property
     def is_numeric(self) -> bool:
@@ -233,10 +230,10 @@ class NamedLevels:
         """The text between the feature's name and a level: `=`, `in`, or nothing before <=."""
         text = self.spelt(notation)[place]
         if self.texts and text != self.named(notation)[place]:
-            return self.verb
+            return "="
         digits = text.lstrip("-").replace(",", "")
         if not isinstance(self.levels[place], Interval) or digits.isdigit():
-            return self.verb
+            return "="
         return "in" if text.startswith(("(", "[")) else ""
 
     def phrase(self, place: int, notation: Notation = EXACT, values: Sequence[Value] = ()) -> str:
