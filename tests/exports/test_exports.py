@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 
@@ -125,9 +126,7 @@ def test_reasons_are_the_heaviest_items_of_the_balance_sheets(name):
         heavy = sorted((item for item in items if item.weight), key=lambda item: -abs(item.weight))
         for j, item in enumerate(heavy[:2], 1):
             assert table[f"weight_{j}"][i] == item.weight
-            assert table[f"reason_{j}"][i] == " ".join(
-                filter(None, (item.feature, item.relation, item.level))
-            )
+            assert table[f"reason_{j}"][i] == str(replace(item, note=""))
 
 
 def test_reasons_of_many_classes_are_those_of_the_most_probable_or_of_the_one_asked_for():

@@ -753,6 +753,7 @@ def test_the_schema_is_one_and_describes_every_field():
             "left",
             "whole",
             "binary",
+            "counted",
             "ordered",
             "groups",
             "edits",

@@ -161,6 +161,14 @@ def test_intervals_are_named_as_the_table_spells_them():
     assert (ask.feature.name, ask.places, ask.words) == ("age", (0,), "age <= 0.0")
 
 
+@pytest.mark.parametrize("level", [0, "0", "<= 0", "<= 0.5"])
+def test_the_first_bin_of_counts_is_named_in_each_way_that_tables_spell_it(level):
+    rows = [{"n": i % 4, "job": "xy"[i % 3 == 0] if i % 4 == 0 else None} for i in range(60)]
+    made = weigh.EvidenceNB(bins={"n": [0.5, 1.5]}, ask_if={"job": ("n", level)}, missing="skip")
+    (ask,) = made.fit(rows, [i % 5 > 2 for i in range(60)]).evidence_["job"].feature.asked
+    assert (ask.places, ask.words) == ((0,), "n = 0")
+
+
 def test_a_level_that_categories_share_asks_for_each_of_them():
     frame = patients()
     grouped = weigh.EvidenceNB(

@@ -474,7 +474,7 @@ def test_a_sheet_of_one_answer_has_the_line_of_its_pair_and_adds_up():
     assert sheet.interval is not None
     assert "a = 3 with b = not known" in str(sheet)
     table = weigh.reasons(model, [{"a": "3", "c": "1"}], n=3)
-    assert "a & b are 3 & not known" in [table[f"reason_{k}"][0] for k in (1, 2, 3)]
+    assert "a = 3 with b = not known" in [table[f"reason_{k}"][0] for k in (1, 2, 3)]
 
 
 def test_margins_are_written_down_where_tables_are():

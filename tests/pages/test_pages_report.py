@@ -81,6 +81,22 @@ def test_weights_without_standard_errors_have_no_column_of_intervals(people):
     assert "90% interval" not in heads[1]
 
 
+def test_a_report_on_documents_shows_the_tokens_that_tell_the_classes_apart():
+    y = np.arange(90) % 3 == 0
+    counts = np.column_stack([*[np.full(90, 5 + j % 2) for j in range(250)], y, ~y])
+    names = [f"common{j}" for j in range(250)] + ["money", "lunch"]
+    documents = pa.table(dict(zip(names, counts.T, strict=True)))
+    model = weigh.EvidenceNB(event_model="counts").fit(documents, y)
+    page = weigh.report(model, documents, y)
+    seen = Reader(page)
+    assert seen.row("money")[1] == "30"
+    assert seen.row("lunch")[1] == "60"
+    assert "Most telling for" in page
+    ends = seen.row("token")[-2:]
+    assert [end.split(":")[0] for end in ends] == ["lunch", "money"]
+    assert "52 more tokens are less telling" in page
+
+
 def test_the_measures_thresholds_and_groups_are_those_of_evaluate(titanic, people):
     model, _, seen = titanic
     found = weigh.evaluate(model, people, "Survived", by="Class", costs=(1, 3))

@@ -20,6 +20,8 @@ from weigh import EvidenceNB, MDLDiscretizer
 from weigh.bins import Feature, Interval, fine_cuts, mdl_cuts, quantile_cuts
 from weigh.bins.cuts import midpoint
 from weigh.frames import Numbers
+from weigh.sketches.numbers import CellCounts
+from weigh.tally import Rows
 
 few = settings(max_examples=50, deadline=None)
 many = settings(max_examples=200, deadline=None)
@@ -674,7 +676,7 @@ def test_a_column_of_0_and_1_has_the_levels_0_and_1(tmp_path):
     rows = draw_binary()
     cuts = {name: [0.5] for name in ("flag", "few", "coded")}
     made = weigh.EvidenceNB(bins=cuts, special_values={"coded": [-9]})
-    wanted = {"flag": ("0", "1"), "few": ("<= 0", ">= 1"), "coded": ("0", "1", "-9")}
+    wanted = {"flag": ("0", "1"), "few": ("0", ">= 1"), "coded": ("0", "1", "-9")}
     rows.to_csv(tmp_path / "rows.csv", index=False)
     parts = clone(made)
     for start in range(0, len(rows), 100):
@@ -695,6 +697,8 @@ def test_a_number_that_is_neither_0_nor_1_takes_the_two_names_away():
     model = weigh.EvidenceNB(bins={"flag": [0.5], "few": [0.5], "coded": [-1]})
     model.partial_fit(rows, "y", classes=["a", "b"])
     model.partial_fit(rows.assign(flag=2), "y")
+    assert model.evidence_["flag"].labels == ("0", ">= 1")
+    model.partial_fit(rows.assign(flag=-1), "y")
     assert model.evidence_["flag"].labels == ("<= 0", ">= 1")
     odd = weigh.EvidenceNB(bins={"flag": [0.5]}, special_values={"flag": [1]})
     assert odd.fit(rows[["flag", "y"]], "y").evidence_["flag"].labels[-1] == "1"
@@ -714,9 +718,41 @@ def test_a_row_of_a_column_of_0_and_1_is_told_with_its_own_value():
         assert {item.feature: str(item) for item in sheet.items} == wanted
         assert {reasons[f"reason_{k}"][0] for k in (1, 2, 3)} == {*wanted.values()}
     pair = weigh.bins.Cross((features[0], features[2]), ((0, 0), (1, 1)))
-    assert pair.words(1, values=(2, 1)) == "flag = 2 (read as 1) with coded = 1"
+    assert pair.phrase(1, values=(2, 1)) == "flag = 2 (read as 1) with coded = 1"
     assert pair.tell_label(1, (1, 7)) == "1 & 7 (read as 1)"
     assert pair.phrase(1, values=(1, 1)) == pair.phrase(1)
+
+
+@given(st.integers(-2, 0), st.integers(1, 5), st.booleans())
+@settings(max_examples=20, deadline=None)
+def test_a_bin_of_counts_is_named_0_where_training_had_no_number_below(low, n_cuts, special):
+    numbers = np.r_[np.arange(low, 9), -9] if special else np.arange(low, 9)
+    rows = pd.DataFrame({"n": np.repeat(numbers, 3)})
+    codes = {"n": [-9]} if special else None
+    model = weigh.EvidenceNB(bins={"n": [k + 0.5 for k in range(n_cuts)]}, special_values=codes)
+    model.fit(rows, rows["n"] > 4)
+    first = model.evidence_["n"].labels[0]
+    assert first == ("0" if low >= 0 else "<= 0")
+    sheets = [str(model.balance_sheet({"n": value}).items[0]) for value in (0, -3)]
+    assert sheets == (["n = 0", "n = -3 (read as 0)"] if low >= 0 else ["n <= 0"] * 2)
+    reasons = weigh.reasons(model, pd.DataFrame({"n": [0, -3]}), n=1)
+    assert reasons["reason_1"].tolist() == sheets
+
+
+def test_what_is_read_of_the_numbers_of_a_column_holds_for_the_rows_of_all_parts():
+    parts = []
+    for values in ([0.0, 1.0, -9.0], [0.0, 2.0], [-1.0, 0.0], [0.5]):
+        part = CellCounts(np.array([0.5]), 1, np.array([-9.0]))
+        rows = Rows(np.zeros(len(values), np.uint8), None, 1)
+        part.add(np.array(values), rows)
+        parts.append(part)
+    read = [parts[0].reading.copy()]
+    for part in parts[1:]:
+        parts[0].merge(part)
+        read.append(parts[0].reading.copy())
+    assert [own["whole"] for own in read] == [True, True, True, False]
+    assert [own["binary"] for own in read] == [True, False, False, False]
+    assert [own["counted"] for own in read] == [True, True, False, False]
 
 
 def test_drift_lists_other_numbers_of_a_column_of_0_and_1_as_new_values():

@@ -106,8 +106,17 @@ def test_the_sheet_shows_the_pair_and_adds_up():
     assert str(sheet.items[0]) == "Class = 1st with Sex = Female"
     assert sheet.prior + sum(item.weight for item in sheet.items) == pytest.approx(sheet.total)
     unseen = model.balance_sheet({"Class": "4th", "Sex": None, "Age": "Child"})
-    assert str(unseen.items[0]) == "Class & Sex are 4th & missing (not seen in training)"
+    assert str(unseen.items[0]) == "Class = 4th with Sex = missing (not seen in training)"
     assert unseen.items[0].weight == 0
+
+
+def test_a_pair_that_was_not_seen_is_told_by_its_levels_and_values():
+    rows = [{"age": float(a), "job": "xy"[a > 40]} for a in range(20, 60)]
+    model = EvidenceNB(bins={"age": [30, 50]}, crosses=[("age", "job")]).fit(rows, [0, 1] * 20)
+    for job, told in (("z", "job = z"), ("x", "job = x")):
+        (item,) = model.balance_sheet({"age": 55.0, "job": job}).items
+        age = model.evidence_[0].feature.parts[0].phrase(2)
+        assert str(item) == f"{age} with {told} (not seen in training)"
 
 
 def test_a_pair_with_a_skipped_answer_is_no_evidence():

@@ -19,6 +19,7 @@ from weigh import Evidence, EvidenceNB, PerplexedNB, RecalibratedClassifier
 from weigh.bins import Interval
 from weigh.datasets import titanic
 from weigh.evidence import flip
+from weigh.evidence.ranking import choose_levels, find_ends
 from weigh.tally import smoothed_levels
 
 LIGHT = settings(max_examples=40, deadline=None, database=None)
@@ -525,6 +526,42 @@ def test_of_many_levels_those_of_most_rows_are_shown_in_their_order():
         places = [text.index(name) for name in ("t000", "t041", "t055", "other")]
         assert places == sorted(places)
         assert re.search(r"and \d+ more levels", text)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_of_documents_the_telling_tokens_are_shown_and_not_the_common_ones(n_classes):
+    y = np.arange(60) % n_classes
+    telling, common = np.eye(n_classes, dtype=int)[y], np.full((60, 100), 5)
+    names = [f"common{i}" for i in range(100)] + [f"of{k}" for k in range(n_classes)]
+    model = EvidenceNB(event_model="counts")
+    evidence = model.fit(np.hstack([common, telling]), y, feature_names=names).evidence_
+    for text in (
+        str(evidence),
+        repr(evidence[0]),
+        evidence._repr_html_(),
+        evidence[0]._repr_html_(),
+    ):
+        places = [text.index(f"of{k}") for k in range(n_classes)]
+        assert n_classes > 2 or places[0] > places[1]  # sorted by weight
+        left = re.search(r"\.\.\. and (\d+) more tokens", text)
+        assert len({*re.findall(r"common\d+|of\d\b", text)}) + int(left[1]) == len(names)
+    every = evidence.to_text(max_rows=None)
+    assert all(name in every for name in names)
+
+
+@given(st.integers(0, 99), st.integers(1, 12))
+@settings(max_examples=30, deadline=None)
+def test_the_tokens_that_are_shown_have_the_largest_shares_times_squared_weights(seed, most):
+    random = np.random.default_rng(seed)
+    X, y = random.poisson(random.exponential(1.0, 10), (30, 10)), random.integers(0, 2, 30)
+    assume(0 < y.sum() < 30 and X.any())
+    table = EvidenceNB(event_model="counts").fit(X, y).evidence_[0]
+    rank, kept = table.share * table.weights**2, choose_levels(table, most)
+    assert sorted(rank[kept]) == sorted(rank)[-most:]
+    assert np.all(np.diff(table.weights[kept]) <= 0)
+    low, high = find_ends(table, 0)
+    signed = np.sign(table.weights) * rank
+    assert (signed[low], signed[high]) == (signed.min(), signed.max())
 
 
 def test_classes_that_are_left_out_are_counted():

@@ -109,6 +109,10 @@ class TableEstimator(Reader, BaseEstimator):
         The means are over the training rows. The importance of a pair is divided equally between
         its two columns. The order is that of `feature_names_in_`. Importances are in nats and do
         not add up to 1. With more than two classes they are means over classes.
+
+        In a model of documents, a token's weight counts once per occurrence, and its occurrences
+        are assumed to be Poisson, with the mean of the training documents. A word that every
+        document repeats is so less important than a rarer one of large weight.
         """
         return share_importance(self.evidence_)
 

@@ -30,6 +30,7 @@ from weigh.bins.labels import (
     Level,
     Notation,
     are_binary,
+    are_counts,
     are_whole,
     label,
     printable,

@@ -16,7 +16,8 @@ from weigh.bins.uniting import list_others, sort_values
 from weigh.frames import NOT_KNOWN, Table, Value, keys
 from weigh.pickling import by_fields
 
-AND = " & "
+AND, WITH = " & ", " with "
+"""What joins the names or the levels of a pair, and the two phrases of a pair."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,6 @@ class Cross:
     parts: tuple[Feature, Feature]
     pairs: tuple[tuple[int, int], ...] = ()
 
-    verb: ClassVar[str] = "are"
     cuts: ClassVar[None] = None
     cut_points: ClassVar[tuple[float, ...]] = ()
     n_in_order: ClassVar[int] = 0
@@ -111,8 +111,8 @@ class Cross:
         return self.join_texts(*(part.spelt(notation) for part in self.parts))
 
     def relation(self, place: int, notation: Notation = EXACT) -> str:
-        """The verb between the names and a pair: Class & Sex are 1st & Male."""
-        return self.verb
+        """The text between the names and a pair, where they are apart; a phrase joins them."""
+        return "="
 
     def tell_label(self, place: int, values: Sequence[Value]) -> str:
         """The label of a pair, for a row with these two values."""
@@ -121,20 +121,22 @@ class Cross:
         return self.labels[place] if told == texts else AND.join(told)
 
     def phrase(self, place: int, notation: Notation = EXACT, values: Sequence[Value] = ()) -> str:
-        """The cross and one pair as a phrase, for a row with two values if they are given."""
-        text = self.tell_label(place, values) if values else self.labels[place]
-        return f"{self.name} {self.verb} {text}"
+        """A pair as a phrase, for a row with two values if they are given.
 
-    def words(self, place: int, notation: Notation = EXACT, values: Sequence[Value] = ()) -> str:
-        """A pair in plain words: hours 40 to 45 with status = married."""
+        An example is `hours 40 to 45 with status = married`.
+        """
         own = [values[k : k + 1] for k in range(len(self.parts))]
         told = zip(self.parts, self.pairs[place], own, strict=True)
-        return " with ".join(
-            f"{part.shown} {part.verb} {_label(part, at)}"
+        return WITH.join(
+            f"{part.shown} = {_label(part, at)}"
             if at == part.no_level
             else part.phrase(at, notation, value)
             for part, at, value in told
         )
+
+    def phrase_values(self, table: Table) -> str:
+        """The values in a table's first row as a phrase, as levels where they are levels."""
+        return WITH.join(part.phrase_values(table) for part in self.parts)
 
     def read(self, table: Table) -> Placed:
         """Find the pair of every row of a table."""

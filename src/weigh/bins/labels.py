@@ -155,6 +155,20 @@ def are_binary(
     return not odd.any() or bool(np.isin(values[odd], np.asarray(special, dtype=np.float64)).all())
 
 
+def are_counts(
+    values: Floats, weight: Floats | None = None, special: Sequence[float] | Floats = ()
+) -> bool:
+    """Whether no number is below 0; missing and special ones are ignored.
+
+    >>> are_counts(np.array([3.0, 0.0, np.nan])), are_counts(np.array([3.0, -2.0]))
+    (True, False)
+    """
+    odd = values < 0.0
+    if weight is not None:
+        odd &= weight > 0
+    return not odd.any() or bool(np.isin(values[odd], np.asarray(special, dtype=np.float64)).all())
+
+
 BINARY = ("0", "1")
 """Labels of the two intervals of a column of 0 and 1."""
 

@@ -47,7 +47,8 @@ class Feature(NamedLevels):
 
     `other` holds the kinds of the values that share the level `other`; if empty, there is no such
     level. `others` are those values, up to `MOST_OTHERS` of the most frequent. `whole` means that
-    training had only whole numbers, so labels use these; `binary` that they were 0 and 1. `groups`
+    training had only whole numbers, so labels use these; `binary` that they were 0 and 1, and
+    `counted` that none was below 0, so that the first label may be 0 in place of `<= 0`. `groups`
     holds the level of each category, from 0, if some categories share a level; if empty, each has
     its own. A `left` feature has intervals that include their lower limit: its `cuts` are the next
     floats below those in its labels.
@@ -87,7 +88,8 @@ class Feature(NamedLevels):
     def misread(self, table: Table) -> tuple[Integers, Floats]:
         """Rows whose number is not the one of its label, as 2 where levels are 0 and 1, and these.
 
-        Of other columns of whole numbers, these are the fractions.
+        Of other columns of whole numbers, these are the fractions, and of counts also numbers below
+        0.
         Rows in which the question is not asked are left out.
         """
         if not self.reads_whole:
@@ -95,6 +97,7 @@ class Feature(NamedLevels):
         column = self._column(table)
         values = (column.numbers(self.name) if isinstance(column, Codes) else column).values
         sound = np.isin(values, [0.0, 1.0]) if self.reads_binary else values == np.rint(values)
+        sound &= (values >= 0.0) | (not self.reads_zero)
         odd = ~(sound | np.isin(values, np.array(self.values, np.float64)) | np.isnan(values))
         rows = np.flatnonzero(odd & self.is_asked(table))
         return rows, values[rows]
@@ -152,6 +155,14 @@ class Feature(NamedLevels):
     def spell(self, table: Table) -> str:
         """The value in a table's first row, as text."""
         return spell_level(self.value(table)) if self.is_asked(table)[0] else "not asked"
+
+    def phrase_values(self, table: Table) -> str:
+        """The feature and the value in a table's first row: as a level, or else the value."""
+        placed, value = self.read(table), self.value(table)
+        place = int(placed.levels[placed.codes[0]])
+        if place < self.no_level:
+            return self.phrase(place, values=[value])
+        return f"{self.shown} = {self.spell(table)}"
 
     def is_far(self, value: Value) -> bool:
         """Whether a number lies outside the cut points by more than their range.

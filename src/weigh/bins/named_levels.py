@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 
@@ -47,11 +46,10 @@ class NamedLevels:
     asked: tuple[Ask, ...] = ()  # the question is asked only if all of these hold
     left: bool = False  # intervals include their lower limit, the next float above each of `cuts`
     binary: bool = False
+    counted: bool = False  # training had no number below 0, and the first interval holds only 0
     title: str = field(default="", compare=False)  # display name, instead of the name
     texts: tuple[tuple[str, str], ...] = field(default=(), compare=False)  # of some labels
     others: tuple[Value, ...] = field(default=(), compare=False)  # within `other`
-
-    verb: ClassVar[str] = "="
 
     @property
     def is_numeric(self) -> bool:
@@ -148,8 +146,8 @@ class NamedLevels:
 
     @property
     def range_labels(self) -> tuple[str, ...]:
-        """The levels as text, with 0 and 1 as the ranges `<= 0` and `>= 1`."""
-        return replace(self, binary=False).labels
+        """The levels as text, with 0 and 1 as ranges such as `<= 0` and `>= 1`."""
+        return replace(self, binary=False, counted=False).labels
 
     @property
     def shown(self) -> str:
@@ -190,7 +188,8 @@ class NamedLevels:
         if self.cuts is None:
             return ()
         if self.reads_whole:
-            return BINARY if self.reads_binary else notation.whole_numbers(self.cuts)
+            texts = BINARY if self.reads_binary else notation.whole_numbers(self.cuts)
+            return ("0", *texts[1:]) if self.reads_zero else texts
         return notation.intervals(self.cuts, self.left)
 
     @cached_property
@@ -208,6 +207,13 @@ class NamedLevels:
             return False
         return len(self.cuts) == 1 and 0.0 <= self.cuts[0] < 1.0
 
+    @cached_property
+    def reads_zero(self) -> bool:
+        """Whether the first interval of a column of counts is labelled 0."""
+        if not (self.counted and self.reads_whole and self.cuts):
+            return False
+        return 0.0 <= self.cuts[0] < 1.0 and "0" not in map(label, self.values)
+
     def tell(self, text: str, value: Value) -> str:
         """The text of a level for a row with this value; it says if a number is read as another.
 
@@ -221,8 +227,9 @@ class NamedLevels:
         """
         if not isinstance(value, int | float) or value in self.values:
             return text
-        single = self.reads_whole and text.replace(",", "").removeprefix("-").isdecimal()
-        odd = value not in (0, 1) if self.reads_binary else single and value != round(value)
+        digits = text.replace(",", "")
+        single = self.reads_whole and digits.removeprefix("-").isdecimal()
+        odd = value not in (0, 1) if self.reads_binary else single and value != int(digits)
         return f"{value:.10g} (read as {text})" if odd else text
 
     def tell_label(self, place: int, values: Sequence[Value]) -> str:
@@ -233,10 +240,10 @@ class NamedLevels:
         """The text between the feature's name and a level: `=`, `in`, or nothing before <=."""
         text = self.spelt(notation)[place]
         if self.texts and text != self.named(notation)[place]:
-            return self.verb
+            return "="
         digits = text.lstrip("-").replace(",", "")
         if not isinstance(self.levels[place], Interval) or digits.isdigit():
-            return self.verb
+            return "="
         return "in" if text.startswith(("(", "[")) else ""
 
     def phrase(self, place: int, notation: Notation = EXACT, values: Sequence[Value] = ()) -> str:

@@ -29,8 +29,8 @@ def unite_features(one: Feature, other: Feature) -> Feature:
     if one.other or other.other:
         return replace(_unite_rare(one, other), has_missing=has_missing)
     if one.is_numeric:
-        whole, binary = one.whole and other.whole, one.binary and other.binary
-        return replace(one, has_missing=has_missing, whole=whole, binary=binary)
+        read = {n: getattr(one, n) and getattr(other, n) for n in ("whole", "binary", "counted")}
+        return replace(one, has_missing=has_missing, **read)
     if not one.kinds & other.kinds:
         one.check_kind(other.values)
     if one.ordered or other.ordered:

@@ -109,9 +109,10 @@ def _follow(
     branches = tree.child[tree.first[node] : tree.first[node + 1]]
     if level == len(branches):
         given = any(part.value(table) is not None for part in feature.parts)
-        why = f"{feature.verb} {feature.spell(table)} was {UNSEEN}" if given else "is missing"
+        told = feature.phrase_values(table)
+        why = f"{told} was {UNSEEN}" if given else f"{feature.name} is missing"
         next_nodes = [(i, float(tree.share[i])) for i in branches.tolist() if i >= 0]
-        return next_nodes, f"{feature.name} {why}: all branches, by their rows"
+        return next_nodes, f"{why}: all branches, by their rows"
     if branches[level] < 0:
         return [], f"no training row here has {feature.phrase(level)}: the path ends"
     return [(int(branches[level]), 1.0)], ""

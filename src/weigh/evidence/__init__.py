@@ -13,6 +13,7 @@ units           display of weights: times 100, as points, in the target's unit, 
 provenance      training data, versions, and changes by hand
 branches        questions asked only if another feature has certain levels
 labels          names in the user's words
+ranking         the tables and levels that are shown where there is no room for all
 show            the table as text and dataframe
 view            the table, and a model's summary, in a notebook
 """

@@ -49,7 +49,8 @@ def _ask(other: Any, wanted: Any, parts: Mapping[str, Feature]) -> Ask:
     many = isinstance(wanted, Iterable) and not isinstance(wanted, str)
     placed = () if parent.is_numeric else parent.placed_values
     places_of = {key(value): place for value, place in placed}
-    spelt = [[*texts[: parent.missing_place]] for texts in (parent.labels, parent.cut_labels)]
+    ways = parent.labels, parent.cut_labels, parent.range_labels
+    spelt = [[*texts[: parent.missing_place]] for texts in ways]
     places = []
     for level in wanted if many else [wanted]:
         value = canonical(level)

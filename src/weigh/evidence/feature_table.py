@@ -276,14 +276,30 @@ def loss_without(by_class: Floats, counts: Floats) -> float:
     return float(max(share_rows(rows) @ lost.sum(axis=1), 0.0))
 
 
+def poisson_distance(mean: Floats) -> Floats:
+    """Mean distance of a Poisson number from its mean m: 2 m P(n = floor(m)).
+
+    >>> poisson_distance(np.array([0.0, 0.5, 8.0])).round(3)
+    array([0.   , 0.607, 2.233])
+    """
+    from scipy.special import gammaln, xlogy  # not at start-up: only tokens need it
+
+    n = np.floor(mean)
+    return np.asarray(2 * mean * np.exp(xlogy(n, mean) - mean - gammaln(n + 1)))
+
+
 def share_importance(evidence: Evidence) -> Floats:
-    """Importance of each column; that of a pair is divided equally between its columns."""
+    """Importance of each column; that of a pair is divided equally between its columns.
+
+    A token contributes its weight once per occurrence. The table has the total of its occurrences,
+    but not their distribution over documents, which is assumed to be Poisson.
+    """
     names = evidence.column_names
     shares = dict.fromkeys(names, 0.0)
     if evidence.event_model == "counts":
-        table = evidence.tables[0]  # a token contributes its weight once per occurrence
+        table = evidence.tables[0]
         often = table.counts.sum(axis=1) / evidence.class_counts.sum()
-        return np.asarray(often * np.abs(table.by_class).mean(axis=1))
+        return np.asarray(poisson_distance(often) * np.abs(table.by_class).mean(axis=1))
     for table in evidence:
         for part in table.feature.parts:
             shares[part.name] += table.importance / len(table.feature.parts)

@@ -12,6 +12,7 @@ from weigh.arrays import Floats
 from weigh.bins import OTHER, Cross, label, printable, spell_level
 from weigh.bins.labels import EXACT
 from weigh.chart_data import outline
+from weigh.evidence.ranking import choose_levels, rank_tables, tell_left_out, tell_more
 from weigh.evidence.units import Amounts, Words, digits_of, hundredths, words_of
 from weigh.frames import Value, build
 from weigh.layout import Grid, View, list_few
@@ -297,16 +298,6 @@ def bar_scale(evidence: Evidence) -> float:
     return max(words_of(evidence).smallest, largest) or 1.0
 
 
-def rank_tables(evidence: Evidence) -> list[FeatureTable]:
-    """The tables, the most important first."""
-    return sorted(evidence.tables, key=lambda table: -table.importance)
-
-
-def tell_more(n: int) -> str:
-    """Text on the number of tables not shown; empty if all are shown."""
-    return f"... and {n} more table{'s' * (n > 1)}, of less importance" if n > 0 else ""
-
-
 def _lines(evidence: Evidence, max_rows: int | None) -> list[tuple[str, ...]]:
     prior, words, scale = evidence.prior_row[:MOST_CLASSES], words_of(evidence), bar_scale(evidence)
     one = len(prior) == 1
@@ -326,7 +317,7 @@ def _feature_lines(
     two, short = table.by_class.shape[1] == 1, summarise(table, max_rows)
     lines: list[tuple[str, ...]] = []
     names = short.feature.spelt(EXACT)
-    for i in _most_rows(short, max_rows):
+    for i in choose_levels(short, None if max_rows is None else MOST_LEVELS):
         weights = tuple(map(words.weight, short.by_class[i, :MOST_CLASSES]))
         error = (_error(_errors(short)[i, 0], words),) if two else ()
         bar = (_bar(short.by_class[i, 0], scale),) if two else ()
@@ -344,25 +335,9 @@ def _whole(table: FeatureTable, words: Words) -> tuple[str, str, str]:
     return words.error(table.importance), added, "" if np.isnan(value) else f"{value:.2f}"
 
 
-def _most_rows(table: FeatureTable, max_rows: int | None) -> list[int]:
-    """Levels to show, in order; if there are too many, those with most rows."""
-    order = np.argsort(-table.counts.sum(axis=1), kind="stable")
-    return sorted(order[: None if max_rows is None else MOST_LEVELS].tolist())
-
-
 def _left_out(table: FeatureTable, max_rows: int | None) -> list[str]:
     text = "" if max_rows is None else tell_left_out(table, MOST_LEVELS)
     return [text] if text else []
-
-
-def tell_left_out(table: FeatureTable, shown: int) -> str:
-    """Text on the number of levels not shown; empty if all are shown."""
-    rows = -np.sort(-table.counts.sum(axis=1))
-    left = len(rows) - shown
-    if left <= 0:
-        return ""
-    fewer = ", of fewer rows" if rows[shown - 1] > rows[shown] else ""
-    return f"... and {left:,} more level{'s' * (left > 1)}{fewer}"
 
 
 def spell_count(total: float) -> str:
@@ -384,7 +359,7 @@ def feature_text(table: FeatureTable) -> str:
     added = f", added loss {lost} bits a row" if lost else ""
     told = f", information value {value}" if value else ""
     lines = [f"{table.name}{note}: importance {importance}{added}{told}"]
-    for i in _most_rows(short, ROWS):
+    for i in choose_levels(short, MOST_LEVELS):
         weights = " ".join(map(words.weight, short.by_class[i, :MOST_CLASSES]))
         name, n = short.labels[i], spell_count(short.counts[i].sum())
         lines.append(f"  {name}: {weights}  ({n} rows)")

@@ -10,17 +10,15 @@ import numpy as np
 
 from weigh.bins import label
 from weigh.bins.labels import EXACT
+from weigh.evidence.ranking import choose_levels, rank_tables, tell_left_out, tell_more
 from weigh.evidence.show import (
     MOST_CLASSES,
     bar_scale,
     edited,
     name_start,
     others,
-    rank_tables,
     rule,
     stands_alone,
-    tell_left_out,
-    tell_more,
     title,
     words_alone,
     worth,
@@ -124,8 +122,7 @@ def _table(
 ) -> Grid:
     rows: list[tuple[str | Bar, ...]] = []
     names = table.feature.spelt(EXACT)
-    heaviest = np.argsort(-table.counts.sum(axis=1), kind="stable")[:LEVELS]
-    for i in sorted(heaviest.tolist()):
+    for i in choose_levels(table, LEVELS):
         count = f"{table.counts[i].sum():,.0f}"
         rows.append((names[i], *_weights(table.by_class[i], scale, words), count))
     if left := tell_left_out(table, LEVELS):

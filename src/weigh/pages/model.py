@@ -58,11 +58,7 @@ def _spell_item(item: Item, feature: Feature | Cross) -> Item:
         return item
     place = feature.labels.index(item.level)
     level, relation = feature.spelt(WORDS)[place], feature.relation(place, WORDS)
-    if isinstance(feature, Cross):
-        words = feature.words(place, WORDS)
-    else:
-        words = feature.phrase(place, WORDS)
-    return replace(item, level=level, relation=relation, words=words)
+    return replace(item, level=level, relation=relation, words=feature.phrase(place, WORDS))
 
 
 @dataclass(frozen=True, eq=False)

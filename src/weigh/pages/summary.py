@@ -11,7 +11,7 @@ from weigh.bins import WORDS, Cross, Feature
 from weigh.evaluation import Evaluation, ManyMeasures, Measures
 from weigh.evaluation.show import bounded, number
 from weigh.evidence import Evidence, FeatureTable, find_reversed
-from weigh.evidence.show import rank_tables
+from weigh.evidence.ranking import find_ends, has_tokens, rank_tables
 from weigh.evidence.units import words_of
 from weigh.frames import canonical
 from weigh.layout import count_of, list_few, shorten
@@ -125,9 +125,17 @@ def list_tables(subject: Subject) -> dict[str, Any]:
         "noun": noun_of(subject),
         "fitted": any(table.added_loss is not None for table in tables),
         "one": subject.of is not None or subject.estimates,
-        "what": words.heading.lower(),
+        "ends": _name_ends(subject),
         "importance": words.importance_is,
     }
+
+
+def _name_ends(subject: Subject) -> tuple[str, str]:
+    """The headings of the columns of `_ends`."""
+    if any(map(has_tokens, subject.evidence)):
+        return "Most telling against", "Most telling for"
+    what = words_of(subject.evidence).heading.lower()
+    return f"Lowest {what}", f"Highest {what}"
 
 
 def _rest(n: int, noun: str, share: float) -> str:
@@ -146,15 +154,13 @@ def _rank(subject: Subject, table: FeatureTable, most: float) -> dict[str, Any]:
 
 
 def _ends(subject: Subject, table: FeatureTable) -> list[tuple[str, str]]:
-    """The levels of lowest and highest weight among those with training rows, and the weights."""
-    places = np.flatnonzero(table.counts.any(axis=1))
-    if (subject.of is None and not subject.estimates) or len(places) < 2:
-        return []
+    """The levels that speak most against and for the positive class, and their weights."""
     column = (subject.of or 0) if table.by_class.shape[1] > 1 else 0
+    ends = find_ends(table, column)
+    if (subject.of is None and not subject.estimates) or ends is None:
+        return []
     weights, texts = table.by_class[:, column], spell_levels(table.feature)
-    order = places[np.argsort(weights[places], kind="stable")]
     read = words_of(subject.evidence).weight
-    ends = (int(order[0]), int(order[-1]))
     return [(shorten(texts[i], LONGEST), read(weights[i])) for i in ends]
 
 

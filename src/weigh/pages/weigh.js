@@ -112,7 +112,7 @@ const weigh = (() => {
 
   // No relation is written before a bin in words, unless the bin has a single whole number.
   function relation(table, at) {
-    if (table.uses.length > 1) return "are";
+    if (table.uses.length > 1) return "=";
     const { cuts, labels } = table.uses[0];
     const interval = at >= 0 && cuts && at <= cuts.length;
     return interval && !/^-?[\d,]+$/.test(labels[at]) ? "" : "=";
@@ -121,15 +121,15 @@ const weigh = (() => {
   const named = (model, part) => model.columns[part.column].title ?? model.columns[part.column].name;
   const titleOf = (model, table) => table.uses.map((part) => named(model, part)).join(" & ");
 
-  // The table and its level in words; a pair as one phrase, if it is a level.
+  // The table and its level in words; a pair as two phrases.
   function wordsOf(model, table, places, given, at, label) {
-    if (at < 0 || table.uses.length === 1)
-      return phrase(titleOf(model, table), at < 0 && table.uses.length < 2 ? "=" : relation(table, at), label);
+    if (table.uses.length === 1)
+      return phrase(titleOf(model, table), at < 0 ? "=" : relation(table, at), label);
     const parts = table.uses.map((part, i) =>
       phrase(
         named(model, part),
         relation({ uses: [part] }, places[i]),
-        spell(part, places[i], given[i], model),
+        given[i] === undefined ? "not asked" : spell(part, places[i], given[i], model),
       ),
     );
     return parts.join(" with ");

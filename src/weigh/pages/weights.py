@@ -16,7 +16,8 @@ from weigh.arrays import Floats
 from weigh.bins import Feature
 from weigh.chart_data import NumberAxis
 from weigh.evidence import FeatureTable, hundredths
-from weigh.evidence.show import bar_scale, rank_tables, spell_count
+from weigh.evidence.ranking import choose_levels, has_tokens, rank_tables
+from weigh.evidence.show import bar_scale, spell_count
 from weigh.evidence.units import Words, words_of
 from weigh.layout import render
 from weigh.pages.model import Subject, spell_added_loss, spell_levels
@@ -201,10 +202,10 @@ def _own(layout: Layout, by_class: Floats) -> list[float]:
 
 
 def _card(layout: Layout, table: FeatureTable, name: str) -> dict[str, Any]:
-    """A card: a step chart for many bins, the most common levels, and a folded table of all."""
+    """A card: a step chart for many bins, a few other levels, and a folded table of all."""
     ordered = _intervals(table) if _intervals(table) > FEW else 0
     n = len(table.levels)
-    shown, every = _shown(table, ordered, FEW), _shown(table, 0, MOST)
+    shown, every = choose_levels(table, FEW, ordered), choose_levels(table, MOST)
     lost = f", added loss {loss}" if (loss := spell_added_loss(table)) else ""
     iv = f", IV {table.information_value:.2f}" if table.counts.shape[1] > 1 else ""
     return {
@@ -215,6 +216,7 @@ def _card(layout: Layout, table: FeatureTable, name: str) -> dict[str, Any]:
         "lines": _lines(layout, table, shown),
         "all": _lines(layout, table, every) if len(shown) < n else [],
         "n": f"{n:,}",
+        "tokens": has_tokens(table),
         "drawn": bool(ordered),
         "left": f"{n - len(every):,}" if len(every) < n else "",
     }
@@ -224,13 +226,6 @@ def _intervals(table: FeatureTable) -> int:
     """The number of bins among the levels; they come first and are ordered."""
     cuts = table.feature.cuts if isinstance(table.feature, Feature) else None
     return 0 if cuts is None else len(cuts) + 1
-
-
-def _shown(table: FeatureTable, start: int, most: int) -> list[int]:
-    """Indices, from `start` on, of the levels with the most rows, in the table's order."""
-    rows = table.counts[start:].sum(axis=1)
-    kept: list[int] = (start + np.sort(np.argsort(-rows, kind="stable")[:most])).tolist()
-    return kept
 
 
 def _lines(layout: Layout, table: FeatureTable, shown: list[int]) -> list[dict[str, Any]]:

@@ -129,8 +129,7 @@ class EvidenceDisplay(Display):
         return bool((signs[k] if len(signs) > 1 else signs[0] * (2 * k - 1)) > 0)
 
     def _panel(self, i: int, most: int) -> Panel:
-        table, tokens = self.choice.drawn[i], self.evidence.event_model == "counts"
-        panel = panel_of(table, self.question, most, self.level_order, tokens)
+        panel = panel_of(self.choice.drawn[i], self.question, most, self.level_order)
         return replace(panel, colours=self.colours)
 
     @classmethod

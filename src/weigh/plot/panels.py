@@ -128,7 +128,7 @@ def _state_rest(ax: Any, panel: Panel) -> None:
     n = len(panel.labels)
     ax.set_ylim(n + 0.5, -0.5)
     look = {"ha": "left", "va": "center", "fontsize": "x-small", "color": TOTAL}
-    what = "tokens, which tell less" if panel.tokens else "levels, with fewer rows"
+    what = "tokens, less telling" if panel.tokens else "levels, with fewer rows"
     text = f" {panel.left_out:,} more {what}"
     ax.text(0.0, n, text, transform=ax.get_yaxis_transform(), **look)
 

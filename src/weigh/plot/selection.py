@@ -12,6 +12,7 @@ from weigh.arrays import Floats, Integers
 from weigh.bins import Cross, Feature, Interval, printable
 from weigh.chart_data import NumberAxis
 from weigh.evidence import Evidence, FeatureTable, hundredths, rule
+from weigh.evidence.ranking import has_tokens, rank_levels
 from weigh.evidence.units import Amounts, spell, words_of
 from weigh.parameters import check_count
 from weigh.plot.axes import AGAINST, ALLOWED, FOR, OKABE_ITO, brief_labels, usual_weights
@@ -279,17 +280,11 @@ def panel_of(
     question: WeightLine,
     most: int = MOST_LEVELS,
     order: str = "weight",
-    tokens: bool = False,
 ) -> Panel:
-    """The levels to draw: all bins, and the categories with the most rows.
-
-    Of documents, these are the tokens that tell the classes apart: the largest shares times squared
-    weights. The most common tokens are in documents of all classes.
-    """
+    """The levels to draw: all bins, and the other levels of highest rank (`rank_levels`)."""
     share, feature = table.share, table.feature
     weights = question.scale * question.weights(table)
-    rank = share * (weights**2).max(axis=1) if tokens else share
-    kept, axis = _kept(table, rank, len(question.signs), most), None
+    kept, axis = _kept(table, rank_levels(table, weights), len(question.signs), most), None
     if feature.cuts:
         axis = NumberAxis.of(feature.cuts, share[: len(feature.cuts) + 1])
     elif (
@@ -313,7 +308,7 @@ def panel_of(
         cross=feature if isinstance(feature, Cross) else None,
         places=kept,
         question=question,
-        tokens=tokens,
+        tokens=has_tokens(table),
     )
 
 

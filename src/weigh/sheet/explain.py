@@ -340,7 +340,7 @@ def _line(part: FeatureTable, place: int, table: Table) -> _Line:
 def _words(feature: Feature | Cross, place: int, values: Sequence[Value]) -> str:
     """The phrase for a pair, `other`, or a level with a name of the user's; empty for others."""
     if isinstance(feature, Cross):
-        return feature.words(place, values=values)
+        return feature.phrase(place, values=values)
     if feature.levels[place] is OTHER and (told := spell_level(values[0])) != feature.labels[place]:
         new = spotter([feature])(canonical(values[0]))
         return f"{feature.phrase(place)} ({told}{', ' + UNSEEN if new else ''})"
@@ -363,7 +363,7 @@ def _nothing(part: FeatureTable, table: Table) -> _Line:
         note,
         weights,
         variances,
-        feature.verb,
+        words=feature.phrase_values(table) if isinstance(feature, Cross) else "",
         not_known=blank and not feature.skip_missing,
         unseen=not blank,
         title=_title(part),

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from weigh.arrays import Floats
-from weigh.bins import are_binary, are_whole, midpoint
+from weigh.bins import are_binary, are_counts, are_whole, midpoint
 from weigh.frames import Codes, Column, Numbers
 from weigh.sketches.codes import DistinctCodes
 from weigh.sketches.numbers import CellCounts, DistinctNumbers
@@ -26,8 +26,8 @@ class ColumnSummary:
     """Summary of a column: each value once per class, with its weight.
 
     If `least` is given, each number stands for a cell of which it is the largest and `least` the
-    smallest, `whole` is whether all numbers were whole, and `binary` whether they were 0 or 1.
-    `rare` holds the categories that were counted together.
+    smallest, `whole` is whether all numbers were whole, `binary` whether they were 0 or 1, and
+    `counted` whether none was below 0. `rare` holds the categories that were counted together.
     """
 
     column: Column
@@ -36,6 +36,7 @@ class ColumnSummary:
     rare: Rare | None = None
     whole: bool | None = None
     binary: bool | None = None
+    counted: bool | None = None
 
     @classmethod
     def of_counts(cls, column: Codes, counts: Floats) -> ColumnSummary:
@@ -55,6 +56,13 @@ class ColumnSummary:
         if self.binary is not None:
             return self.binary
         return are_binary(self.column.values, self.rows.weight, special)
+
+    def is_counted(self, special: Sequence[Any]) -> bool:
+        """Whether no number is below 0, special values aside."""
+        assert isinstance(self.column, Numbers)
+        if self.counted is not None:
+            return self.counted
+        return are_counts(self.column.values, self.rows.weight, special)
 
     def in_order(self) -> ColumnSummary:
         """Sort the numbers, so that the parts need no sorting."""
@@ -215,14 +223,14 @@ class Survey:
             return replace(_repeat(codes.codes, self.codes.counts, codes), rare=self.codes.rare)
         if self.cells is not None:
             values, counts, least = self._cells()
-            missing, whole, binary = self.cells.missing, self.cells.whole, self.cells.binary
+            missing, read = self.cells.missing, self.cells.reading
         else:
             assert self.numbers is not None
             values, counts, least = self.numbers.values, self.numbers.counts, None
-            missing, whole, binary = self.numbers.missing, None, None
+            missing, read = self.numbers.missing, dict[str, bool]()
         if missing.any():
             values, counts = np.append(values, np.nan), np.vstack([counts, missing])
-        return replace(_repeat(values, counts, None, least), whole=whole, binary=binary)
+        return replace(_repeat(values, counts, None, least), **read)  # type: ignore[arg-type]
 
     def _cells(self) -> tuple[Floats, Floats, Floats]:
         """Largest number, counts and smallest number of each cell that has rows."""

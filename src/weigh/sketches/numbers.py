@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from weigh.arrays import Floats, Integers
-from weigh.bins import are_binary, are_whole
+from weigh.bins import are_binary, are_counts, are_whole
 from weigh.tally import Rows
 
 EXACT = 1 << 16
@@ -128,16 +128,20 @@ class DistinctNumbers:
         self.sample = every
 
 
+READINGS = {"whole": are_whole, "binary": are_binary, "counted": are_counts}
+"""What is tested of all numbers of a column, for the labels of its intervals."""
+
+
 class CellCounts:
     """Weight of each cell by class, and the least and largest number of each cell.
 
-    `whole` is whether all numbers are whole, special values aside, and `binary` whether they are 0
-    or 1.
+    `reading` is what decides how intervals are labelled, special values aside: whether all numbers
+    are whole, whether they are 0 or 1, and whether none is below 0.
     """
 
     def __init__(self, ends: Floats, n_classes: int, special: Floats) -> None:
         self.ends, self.missing = ends, np.zeros(n_classes)
-        self.special, self.whole, self.binary = special, True, True
+        self.special, self.reading = special, dict.fromkeys(READINGS, True)
         self.counts = np.zeros((len(ends) + 1, n_classes))
         self.least = np.full(len(ends) + 1, np.inf)
         self.most = np.full(len(ends) + 1, -np.inf)
@@ -148,8 +152,8 @@ class CellCounts:
 
         values, rows = _count_missing(values, rows, self.missing)
         weight = np.ones(1) if rows.weight is None else rows.weight
-        self.whole = self.whole and are_whole(values, rows.weight, self.special)
-        self.binary = self.binary and are_binary(values, rows.weight, self.special)
+        for name, holds in READINGS.items():
+            self.reading[name] &= self.reading[name] and holds(values, rows.weight, self.special)
         kernels.count_cells(
             values + 0.0, rows.labels, weight, self.ends, self.counts, self.least, self.most
         )
@@ -157,8 +161,8 @@ class CellCounts:
     def merge(self, other: CellCounts) -> None:
         """Add the counts of other rows."""
         self.missing += other.missing
-        self.whole = self.whole and other.whole
-        self.binary = self.binary and other.binary
+        for name in READINGS:
+            self.reading[name] &= other.reading[name]
         self.counts += other.counts
         self.least = np.minimum(self.least, other.least)
         self.most = np.maximum(self.most, other.most)

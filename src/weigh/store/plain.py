@@ -219,6 +219,8 @@ def _part_to_dict(feature: Feature) -> dict[str, Any]:
         ]
     if feature.binary:
         own["binary"] = True
+    if feature.counted:
+        own["counted"] = True
     return own | {"whole": True} if feature.whole else own
 
 
@@ -265,6 +267,7 @@ def _part_from_dict(data: Mapping[str, Any], in_order: bool = False) -> Feature:
         asked=_asked(data),
         left=_flag(data, "left", data["cuts"] is not None, "of a feature with cuts"),
         binary=_flag(data, "binary", data["cuts"] is not None, "of a feature with cuts"),
+        counted=_flag(data, "counted", data["cuts"] is not None, "of a feature with cuts"),
         others=_others(data),
     )
 

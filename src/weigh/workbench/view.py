@@ -17,7 +17,7 @@ from weigh.editing.rows import ClassRows
 from weigh.evaluation import split_rows
 from weigh.evaluation.numbers import find_bands
 from weigh.evidence import Evidence, FeatureTable
-from weigh.evidence.show import rank_tables
+from weigh.evidence.ranking import rank_tables
 from weigh.frames import Sample
 from weigh.metrics import Scored, auc, reliability_table
 from weigh.pages.model import read_subject, spell_levels

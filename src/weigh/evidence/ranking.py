@@ -1,0 +1,80 @@
+"""Which tables and levels are shown where there is no room for all of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from weigh.arrays import Floats
+
+if TYPE_CHECKING:
+    from weigh.evidence.feature_table import FeatureTable
+    from weigh.evidence.tables import Evidence
+
+
+def rank_tables(evidence: Evidence) -> list[FeatureTable]:
+    """The tables, the most important first."""
+    return sorted(evidence.tables, key=lambda table: -table.importance)
+
+
+def tell_more(n: int) -> str:
+    """Text on the number of tables not shown; empty if all are shown."""
+    return f"... and {n} more table{'s' * (n > 1)}, of less importance" if n > 0 else ""
+
+
+def has_tokens(table: FeatureTable) -> bool:
+    """Whether the levels are the tokens of documents."""
+    return any(part.in_order for part in table.feature.parts)
+
+
+def rank_levels(table: FeatureTable, weights: Floats) -> Floats:
+    """How much each level ought to be shown: its share of the rows.
+
+    The most common tokens are in documents of all classes. So a token counts by how well it tells
+    the classes apart: its share of all tokens times the largest square of its weights.
+    """
+    return table.share * (weights**2).max(axis=1) if has_tokens(table) else table.share
+
+
+def choose_levels(table: FeatureTable, most: int | None, start: int = 0) -> list[int]:
+    """The levels of highest rank from `start` on, at most `most`, in the order of the table.
+
+    Tokens have no order of their own. They are sorted by weight or, if they have a weight for each
+    of several classes, by rank.
+    """
+    rank = rank_levels(table, table.by_class)
+    kept = start + np.argsort(-rank[start:], kind="stable")[:most]
+    if not has_tokens(table):
+        kept = np.sort(kept)
+    elif table.by_class.shape[1] == 1:
+        kept = kept[np.argsort(-table.by_class[kept, 0], kind="stable")]
+    return [*map(int, kept)]
+
+
+def find_ends(table: FeatureTable, column: int) -> tuple[int, int] | None:
+    """The levels that speak most against and for a class; None if fewer than two have rows.
+
+    They are those of the lowest and the highest weight. A token of large weight may be rare, so
+    tokens are compared by their rank, with the sign of the weight.
+    """
+    places = np.flatnonzero(table.counts.any(axis=1))
+    if len(places) < 2:
+        return None
+    weights = table.by_class[:, column]
+    if has_tokens(table):
+        weights = np.sign(weights) * rank_levels(table, weights[:, None])
+    order = places[np.argsort(weights[places], kind="stable")]
+    return int(order[0]), int(order[-1])
+
+
+def tell_left_out(table: FeatureTable, shown: int) -> str:
+    """Text on the number of levels not shown; empty if all are shown."""
+    rank = -np.sort(-rank_levels(table, table.by_class))
+    left = len(rank) - shown
+    if left <= 0:
+        return ""
+    tokens, less = has_tokens(table), rank[shown - 1] > rank[shown]
+    noun = ("token" if tokens else "level") + "s" * (left > 1)
+    why = (", less telling" if tokens else ", of fewer rows") if less else ""
+    return f"... and {left:,} more {noun}{why}"
