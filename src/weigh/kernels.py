@@ -12,8 +12,8 @@ import numpy as np
 from numba import njit
 from numba.core import event
 
-from weigh import errors
-from weigh.numpy_kernels import BYTE_TABLE, logistic_pair
+from weigh import errors, numpy_kernels
+from weigh.numpy_kernels import BYTE_TABLE
 
 
 class _Compiling(event.Listener):
@@ -255,50 +255,77 @@ def _add_words(totals: Any, words: Any, weights: Any) -> None:
                 table += np.uint64(BYTE_TABLE)
 
 
-def logistic(totals: Any, out: Any) -> None:
-    """Turn log odds into the probabilities of both classes, without overflow or cancellation."""
-    likely, rare = logistic_pair(totals)
-    _put_pair(totals, likely, rare, out)
+_exponential = compiled(numpy_kernels.exponential)
 
 
 @compiled
-def _put_pair(totals: Any, likely: Any, rare: Any, out: Any) -> None:
-    """Put the larger probability of each row on the side of its total: no branch to mispredict."""
-    for i in range(totals.shape[0]):
-        winner = 1 if totals[i, 0] >= 0 else 0
-        out[i, winner] = likely[i]
-        out[i, 1 - winner] = rare[i]
+def exponentials(x: Any) -> None:
+    """Replace numbers up to 0 by their exponentials: without branches, several at once."""
+    flat = x.reshape(-1)
+    for i in range(flat.shape[0]):
+        flat[i] = _exponential(flat[i])
+
+
+AT_ONCE = 512
+"""Rows whose exponentials are computed at once."""
+
+
+@compiled
+def logistic(totals: Any, out: Any) -> None:
+    """Turn log odds into the probabilities of both classes, without overflow or cancellation."""
+    likely, rare = np.zeros(AT_ONCE), np.zeros(AT_ONCE)
+    for start in range(0, totals.shape[0], AT_ONCE):
+        own, part = totals[start : start + AT_ONCE, 0], out[start : start + AT_ONCE]
+        for i in range(own.shape[0]):
+            rare[i] = -abs(own[i])
+        exponentials(rare)
+        for i in range(AT_ONCE):  # np.divide spares the branch for a division by zero
+            likely[i] = np.divide(1.0, 1.0 + rare[i])
+            rare[i] = np.divide(rare[i], 1.0 + rare[i])
+        for i in range(own.shape[0]):
+            winner = 1 if own[i] >= 0 else 0
+            part[i, winner], part[i, 1 - winner] = likely[i], rare[i]
 
 
 @compiled
 def ovr(totals: Any, out: Any) -> None:
     """Turn the log odds of each class against the rest into probabilities that sum to one."""
     n_classes = totals.shape[1]
-    for i in range(totals.shape[0]):
-        norm, top = 0.0, min(totals[i].max(), 0.0)  # avoids underflow if all are far below 0
-        for k in range(n_classes):
-            small = np.exp(-abs(totals[i, k]))
-            rise = np.exp(-top) if totals[i, k] >= 0 else np.exp(totals[i, k] - top)
-            out[i, k] = rise / (1.0 + small)
-            norm += out[i, k]
-        for k in range(n_classes):
-            out[i, k] /= norm
+    for start in range(0, totals.shape[0], AT_ONCE):
+        own, part = totals[start : start + AT_ONCE], out[start : start + AT_ONCE]
+        small = -np.abs(own)
+        exponentials(small)
+        for i in range(own.shape[0]):
+            top = min(own[i].max(), 0.0)  # avoids underflow if all are far below 0
+            for k in range(n_classes):
+                part[i, k] = -top if own[i, k] >= 0 else own[i, k] - top
+        exponentials(part)
+        part /= 1.0 + small
+        _share(part)
 
 
 @compiled
 def softmax(totals: Any, out: Any) -> None:
     """Turn one total per class into probabilities."""
-    n_classes = totals.shape[1]
-    for i in range(totals.shape[0]):
-        top = totals[i, 0]
-        for k in range(1, n_classes):
-            top = max(top, totals[i, k])
+    for start in range(0, totals.shape[0], AT_ONCE):
+        own, part = totals[start : start + AT_ONCE], out[start : start + AT_ONCE]
+        for i in range(own.shape[0]):
+            top = own[i].max()
+            for k in range(own.shape[1]):
+                part[i, k] = own[i, k] - top
+        exponentials(part)
+        _share(part)
+
+
+@compiled
+def _share(parts: Any) -> None:
+    """Divide by the sum of each row, added from the first class to the last."""
+    for i in range(parts.shape[0]):
         norm = 0.0
-        for k in range(n_classes):
-            out[i, k] = np.exp(totals[i, k] - top)
-            norm += out[i, k]
-        for k in range(n_classes):
-            out[i, k] /= norm
+        for k in range(parts.shape[1]):
+            norm += parts[i, k]
+        for k in range(parts.shape[1]):
+            parts[i, k] = np.divide(parts[i, k], norm)
 
 
 SEARCHED = 64

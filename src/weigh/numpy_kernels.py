@@ -1,8 +1,6 @@
 """Scoring loops for few rows, in NumPy, because numba takes half a second to load.
 
-Each number is computed by the same steps as in `kernels`, and so has the same bits: where `kernels`
-computes an exponential one by one, it is that of the C library, which numpy's own may miss by the
-last bit.
+Each number is computed by the same steps as in `kernels`, and so has the same bits.
 """
 
 import math
@@ -45,32 +43,50 @@ def add_bytes(totals: Any, matrix: Any, weights: Any) -> None:
         totals[:, 0] += table[codes]
 
 
+SERIES = tuple(1 / math.factorial(n) for n in range(13, 1, -1))
+LOG2_E, LN2, LN2_REST = 1.4426950408889634, 6.93147180369123816490e-01, 1.90821492927058770002e-10
+"""Constants of `exponential`. LN2 ends in zeros, so that its product with an integer is exact."""
+
+
+def exponential(x: Any) -> Any:
+    """The exponential of numbers up to 0, with the same bits on every processor.
+
+    e^x = 2^k e^r with a whole k and |r| <= ln(2) / 2. It differs from the exact value by about a
+    unit in the last place. The C library's differs between machines, and one by one it is slower:
+    here compilers can compute several at once.
+    """
+    x = np.maximum(x, -746.0)  # of which the exponential is 0
+    shifted = x * LOG2_E + 1.5 * 2.0**52  # large enough that the last bits are k
+    k = shifted - 1.5 * 2.0**52
+    r = (x - k * LN2) - k * LN2_REST
+    series = SERIES[0]
+    for factor in SERIES[1:]:
+        series = series * r + factor
+    power = np.int64((np.float64(shifted).view(np.int64) + 1087) << 52).view(
+        np.float64
+    )  # 2^(k + 64)
+    return (series * r * r + r + 1.0) * power * 2.0**-64
+
+
 def logistic(totals: Any, out: Any) -> None:
     """Turn log odds into the probabilities of both classes, without overflow or cancellation."""
+    small = exponential(-np.abs(totals[:, 0]))
     positive = totals[:, 0] >= 0
-    likely, rare = logistic_pair(totals)
+    likely, rare = 1.0 / (1.0 + small), small / (1.0 + small)
     out[:, 0], out[:, 1] = np.where(positive, rare, likely), np.where(positive, likely, rare)
-
-
-def logistic_pair(totals: Any) -> tuple[Any, Any]:
-    """Probabilities of the likelier class of each row and of the other."""
-    with np.errstate(under="ignore"):
-        small = np.exp(-np.abs(totals[:, 0]))  # numpy computes eight at a time on some processors
-        norm = 1.0 + small
-        return 1.0 / norm, small / norm
 
 
 def ovr(totals: Any, out: Any) -> None:
     """Turn the log odds of each class against the rest into probabilities that sum to one."""
     top = np.minimum(totals.max(axis=1, keepdims=True, initial=-np.inf), 0.0)
-    rise = _exp(np.where(totals >= 0, -top, totals - top))
-    out[:] = rise / (1.0 + _exp(-np.abs(totals)))
+    rise = exponential(np.where(totals >= 0, -top, totals - top))
+    out[:] = rise / (1.0 + exponential(-np.abs(totals)))
     _share(out)
 
 
 def softmax(totals: Any, out: Any) -> None:
     """Turn one total per class into probabilities."""
-    out[:] = _exp(totals - totals.max(axis=1, keepdims=True, initial=-np.inf))
+    out[:] = exponential(totals - totals.max(axis=1, keepdims=True, initial=-np.inf))
     _share(out)
 
 
@@ -80,12 +96,6 @@ def digitize(values: Any, cuts: Any, specials: Any, missing: int, out: Any) -> N
     for s, special in enumerate(specials.tolist()):
         out[values == special] = len(cuts) + 1 + s
     out[np.isnan(values)] = missing
-
-
-def _exp(values: Any) -> Any:
-    return np.fromiter(map(math.exp, values.ravel().tolist()), float, values.size).reshape(
-        values.shape
-    )
 
 
 def _share(parts: Any) -> None:

@@ -423,24 +423,42 @@ def test_with_hold_out_rows_a_leak_is_told_once(tmp_path):
 
 
 WRONG = {
-    "one line": ("Class,Sex,Age,Survived", "it has one line, 'Class,Sex,Age,Survived'"),
-    "a long line": ("income,age," * 9 + "y", "income,age,income,age,income,age,income,…', and"),
-    "a web page": ("<html><body>log in</body></html>", "it has one line, '<html>"),
+    "a header alone": (
+        "Class,Sex,Age,Survived",
+        "its columns are 'Class', 'Sex', 'Age', 'Survived'",
+    ),
+    "a web page": (
+        "<html><body>log in</body></html>",
+        "its columns are '<html><body>log in</body>",
+    ),
     "a name twice": ("Sex,Sex,Survived\na,b,Yes\n", "'Sex' occurs twice; rename one"),
 }
 
 
-@pytest.mark.parametrize("command", ["fit", "score", "evaluate", "drift"])
+def words_of(command, model, folder):
+    return {
+        "fit": ["fit", folder / "t.csv", "--target", "Survived", "-o", folder / "m.json"],
+        "score": ["score", model, folder / "t.csv", "-o", folder / "s.csv"],
+        "evaluate": ["evaluate", model, folder / "t.csv", "--target", "Survived"],
+        "drift": ["drift", model, folder / "t.csv"],
+    }[command]
+
+
+@pytest.mark.parametrize("command", ["fit", "evaluate", "drift"])
 @pytest.mark.parametrize("text", WRONG)
 def test_a_file_that_is_no_table_is_refused_with_what_it_holds(model, tmp_path, command, text):
     (tmp_path / "t.csv").write_text(WRONG[text][0])
-    words = {
-        "fit": ["fit", tmp_path / "t.csv", "--target", "Survived", "-o", tmp_path / "m.json"],
-        "score": ["score", model, tmp_path / "t.csv", "-o", tmp_path / "s.csv"],
-        "evaluate": ["evaluate", model, tmp_path / "t.csv", "--target", "Survived"],
-        "drift": ["drift", model, tmp_path / "t.csv"],
-    }[command]
-    assert WRONG[text][1] in fails(*words)
+    assert WRONG[text][1] in fails(*words_of(command, model, tmp_path))
+
+
+def test_scores_of_a_header_are_a_header_and_a_web_page_is_refused(model, tmp_path):
+    words = words_of("score", model, tmp_path)
+    (tmp_path / "t.csv").write_text(WRONG["a header alone"][0])
+    assert run(*words).exit_code == 0
+    (line,) = (tmp_path / "s.csv").read_text("utf-8").splitlines()
+    assert line.startswith('"prediction","log_odds"')
+    (tmp_path / "t.csv").write_text(WRONG["a web page"][0])
+    assert "has no column 'Class'" in fails(*words)
 
 
 @pytest.mark.needs("openpyxl")
