@@ -119,7 +119,7 @@ pictures: .venv/system
 quality: .venv-bench/ready
 	$(BENCH)/python -m benchmarks.quality
 
-# Python 3.11 and 3.12 come with a pip that knows no groups of dependencies: --upgrade-deps.
+# A pip before 25.1 knows no groups of dependencies: --upgrade-deps.
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv --upgrade-deps .venv
 	$(BIN)/python -m pip install --quiet --editable '.[all]'

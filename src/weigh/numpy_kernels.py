@@ -51,9 +51,10 @@ LOG2_E, LN2, LN2_REST = 1.4426950408889634, 6.93147180369123816490e-01, 1.908214
 def exponential(x: Any) -> Any:
     """The exponential of numbers up to 0, with the same bits on every processor.
 
-    e^x = 2^k e^r with a whole k and |r| <= ln(2) / 2. It differs from the exact value by about a
-    unit in the last place. The C library's differs between machines, and one by one it is slower:
-    here compilers can compute several at once.
+    e^x = 2^k e^r with a whole k and |r| <= ln(2) / 2. It differs from the exact value by at most
+    about a unit in the last place. The C library's differs between machines, and is slower one by
+    one: compilers can compute several of these at once. `kernels` compiles this function, and
+    numba does not notice its changes: after an edit, delete the cache of `kernels`.
     """
     x = np.maximum(x, -746.0)  # of which the exponential is 0
     shifted = x * LOG2_E + 1.5 * 2.0**52  # large enough that the last bits are k
@@ -62,9 +63,8 @@ def exponential(x: Any) -> Any:
     series = SERIES[0]
     for factor in SERIES[1:]:
         series = series * r + factor
-    power = np.int64((np.float64(shifted).view(np.int64) + 1087) << 52).view(
-        np.float64
-    )  # 2^(k + 64)
+    bits = np.float64(shifted).view(np.int64) + 1087
+    power = np.int64(bits << 52).view(np.float64)  # 2^(k + 64), which is not too small for a double
     return (series * r * r + r + 1.0) * power * 2.0**-64
 
 

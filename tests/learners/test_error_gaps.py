@@ -101,3 +101,18 @@ def test_one_group_and_groups_without_errors_are_not_named():
     for group in (np.zeros(100), y, np.arange(100) % 3):
         assert name_groups(y, y * 0.8 + 0.1, group) == {}
     assert name_groups(y, 0.9 - y * 0.8, np.zeros(100)) == {}
+
+
+def test_a_weight_of_two_is_a_row_given_twice():
+    told = []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        y, p, group = rng.integers(0, 2, 60), rng.random(60), rng.choice([*"abc"], 60)
+        p = np.where(group == "a", np.abs(y - 0.4), p)  # wrong less often
+        weight = rng.integers(1, 4, 60)
+        rows = np.repeat(np.arange(60), weight)
+        found = name_groups(y, p, group, sample_weight=weight)
+        assert found == name_groups(y[rows], p[rows], group[rows])
+        told.append(found != name_groups(y, p, group))
+    assert any(told)  # weights matter
+    assert not all(told)

@@ -97,8 +97,9 @@ def test_add_many_adds_the_weights_of_each_rows_code(rows, weights):
 
 
 @few
-@given(arrays(np.float64, st.integers(0, 30), elements=st.floats(max_value=0.0)))
-@example(np.array([0.0, -0.0, -1e-320, -708.4, -745.1, -745.2, -746.0, -np.inf]))
+@given(arrays(np.float64, st.integers(0, 30), elements=st.floats(-750, 0) | st.floats(-1, 0)))
+@example(np.array([0.0, -0.0, -1e-320, -708.4, -745.1, -745.2, -746.0, -1e308, -np.inf]))
+@example(np.nextafter(-np.log(2) / 2 * np.arange(1, 2100, 2), [[-np.inf], [np.inf]]).ravel())
 def test_exponentials_are_within_a_unit_in_the_last_place_and_the_same_in_both_homes(x):
     one_by_one = few_rows.exponential(x)
     together = x.copy()

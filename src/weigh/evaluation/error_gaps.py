@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,7 +12,7 @@ from weigh.metrics.numbers import clopper_pearson
 
 
 @dataclass(frozen=True)
-class Errors:
+class ErrorCount:
     """A group's rows that can have an error of one kind, and how many of them have it."""
 
     name: str
@@ -19,14 +20,14 @@ class Errors:
     rows: float
 
     @classmethod
-    def of(cls, group: Group, kind: str) -> Errors:
+    def of(cls, group: Group, kind: str) -> ErrorCount:
         """The false positives or false negatives of a group."""
         if kind == "false-positive":
             rate, share = group.false_positive_rate.value, 1 - group.base_rate.value
         else:
             rate, share = group.false_negative_rate.value, group.base_rate.value
         rows = group.weight * share
-        return cls(group.name, rate * rows if rate == rate else 0.0, rows)
+        return cls(group.name, 0.0 if math.isnan(rate) else rate * rows, rows)
 
 
 def tell_error_gaps(groups: Sequence[Group], cut_off: float, coverage: float) -> list[str]:
@@ -39,7 +40,7 @@ def tell_error_gaps(groups: Sequence[Group], cut_off: float, coverage: float) ->
         return []
     each, told = 1 - (1 - coverage) / (2 * len(groups)), []
     for kind in ("false-positive", "false-negative"):
-        found = [Errors.of(group, kind) for group in groups]
+        found = [ErrorCount.of(group, kind) for group in groups]
         wrong, rows = sum(g.wrong for g in found), sum(g.rows for g in found)
         off = [g for g in found if differ(g.wrong, g.rows, wrong, rows, each)]
         off.sort(key=lambda g: -abs(g.wrong / g.rows - wrong / rows))

@@ -12,7 +12,7 @@ from weigh.arrays import Floats, Integers
 from weigh.bins import label
 from weigh.evaluation.decisions import choose_of_groups
 from weigh.evaluation.error_gaps import tell_error_gaps
-from weigh.evaluation.groups import Group
+from weigh.evaluation.groups import Group, tell_off
 from weigh.evaluation.measures import ManyMeasures, Measures
 from weigh.evidence import hash_files
 from weigh.frames import Codes, Column, FarTable, Scan, Table, Value, is_of_files, is_sparse, read
@@ -143,9 +143,10 @@ def _groups(found: Evaluation, measures: Measures) -> list[str]:
         for group in groups
         if group.in_the_large.has_interval() and not group.in_the_large.holds(0)
     ]
-    biased = [f"Groups with biased predictions: {list_few(off)}."] if off else []
+    biased = tell_off("Groups with biased predictions", off, len(groups), found.coverage)
     decided = choose_of_groups(measures.cut_offs, measures.decision)
-    return biased + tell_error_gaps(groups, decided.rates.threshold, found.coverage)
+    gaps = tell_error_gaps(groups, decided.rates.threshold, found.coverage)
+    return [*filter(None, [biased]), *gaps]
 
 
 def _given(measures: Measures, of: str) -> list[str]:

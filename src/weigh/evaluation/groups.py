@@ -72,13 +72,7 @@ class Grouped(Shown, ABC):
 
     def tell_groups(self, what: str, off: list[str]) -> str:
         """A sentence about groups that are off, given as text, the largest first."""
-        if not off:
-            return ""
-        chance = f"{(1 - self.coverage) * len(self.groups):.1g}"
-        return (
-            f"{what}: {list_few(off, '; ')}. By chance alone about {chance} of {len(self.groups)} "
-            "would be listed."
-        )
+        return tell_off(what, off, len(self.groups), self.coverage)
 
     def show_groups(self) -> tuple[Grid, ...]:
         """The table of the groups, whose last line is all rows; empty without groups."""
@@ -88,6 +82,17 @@ class Grouped(Shown, ABC):
         title, columns = self.group_columns()
         cells = tabulate(lines, {self.by: lambda group: group.name} | columns)
         return (Grid(*cells, f"{title}, by {self.by}", notes_of(lines)),)
+
+
+def tell_off(what: str, off: list[str], n_groups: int, coverage: float) -> str:
+    """A sentence about groups that are off, each by an interval of its own; empty for none."""
+    if not off:
+        return ""
+    chance = f"{(1 - coverage) * n_groups:.1g}"
+    return (
+        f"{what}: {list_few(off, '; ')}. By chance alone about {chance} of {n_groups} "
+        "would be listed."
+    )
 
 
 def notes_of(groups: Sequence[Any]) -> tuple[str, ...]:
