@@ -108,12 +108,12 @@ const weigh = (() => {
           ? MISSING
           : model.other;
 
-  // No relation is written before a bin in words, unless the bin has a single whole number.
+  // No relation is written before a bin in words, unless it is one whole number or has a name.
   function relation(table, at) {
     if (table.uses.length > 1) return "=";
-    const { cuts, labels } = table.uses[0];
+    const { cuts, equals } = table.uses[0];
     const interval = at >= 0 && cuts && at <= cuts.length;
-    return interval && !/^-?[\d,]+$/.test(labels[at]) ? "" : "=";
+    return interval && !equals?.includes(at) ? "" : "=";
   }
 
   const named = (model, part) => model.columns[part.column].title ?? model.columns[part.column].name;
