@@ -10,6 +10,7 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from inspect import signature
 from pathlib import Path
@@ -240,6 +241,7 @@ def score_table(
     frame = wrap(X)
     table = read(X if frame is None else frame.to_native(), allow_empty=True)
     given = with_times(model, _find_given(model, table.names, exposure), times)
+    table = _name_columns(table, keep or (), given)
     columns = partial(score_columns, reasons=reasons, given=given)
     if path is None:
         if isinstance(table, Scan):
@@ -284,6 +286,14 @@ def with_times(model: Any, given: dict[str, Any], times: Any) -> dict[str, Any]:
     return given | {"times": times}
 
 
+def _name_columns(table: Table, keep: Sequence[str], given: dict[str, Any] | None) -> Table:
+    """Name the columns of an empty list, which may be of rows with all that are asked for."""
+    if table.n_rows or table.names:
+        return table
+    beside = (name for name in (given or {}).values() if isinstance(name, str))
+    return replace(table, partial=True).select((*dict.fromkeys((*keep, *beside)),))
+
+
 def score_columns(
     model: Any, table: Table, reasons: int = 0, given: dict[str, Any] | None = None
 ) -> dict[str, Any]:
@@ -311,7 +321,7 @@ def score_parts(
 
     `given` holds the exposure and offset of a regressor, or the times of a survival model.
     """
-    table = read(X, allow_empty=True)
+    table = _name_columns(read(X, allow_empty=True), keep, given)
     beside = [name for name in (given or {}).values() if isinstance(name, str)]
     columns = columns or partial(score_columns, given=given)
     if not isinstance(table, Scan):

@@ -10,12 +10,15 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from pyarrow import feather, parquet
 
 import weigh
 from weigh.cli import main
 from weigh.frames import folders, read_file
+from weigh.frames.formats import read_format
 
 ROWS = [{"a": 1.5, "y": "no"}, {"a": 2.5, "y": "yes"}]
 GOOD = "a,y\n1.5,no\n2.5,yes\n"
@@ -144,6 +147,12 @@ READ = {  # name of the file: bytes, keywords, rows
         {},
         rows(a=[1, "x", True, None]),
     ),
+    "one-line.json": ('{"a": 1, "b": [2]}\n', {}, rows(a=[1], b=[[2]])),
+    "dates.jsonl": (
+        '{"a": "2020-01-01", "b": ["2020-01-01"], "c": {"d": "2020-01-01 10:00"}, "e": 1}\n' * 2,
+        {},
+        2 * rows(a=["2020-01-01"], b=[["2020-01-01"]], c=[{"d": "2020-01-01 10:00"}], e=[1]),
+    ),
     "lists.json": ('[{"a": [1]}, {"a": [2]}]', {}, rows(a=[[1], [2]])),
     "huge-integer.json": (f'[{{"a": {2**70}}}, {{"a": 1}}]', {}, rows(a=[2.0**70, 1])),
     "arrow.feather": (written(lambda out: feather.write_feather(TABLE, out)), {}, ROWS),
@@ -186,6 +195,7 @@ REFUSED = {  # name of the file: bytes, keywords, words of the error
     "no-float.json": (f'[{{"a": {10**400}}}]', {}, ["float"]),
     "old.xls": (b"\xd0\xcf\x11\xe0", {}, [".xlsx"]),
     "object.json": ("{}", {}, ["list"]),
+    "columns.json": ('{"a": [1, 2], "b": {"0": "x"}}', {}, ["list of objects"]),
     "objects-and-text.json": (
         '[{" b ": 1}, {" b ": {"c": "é"}}, {" b ": "x"}]',
         {},
@@ -197,8 +207,13 @@ REFUSED = {  # name of the file: bytes, keywords, words of the error
     "twice.json": ('[{"a": 1, "a": 2}]', {}, ["'a' occurs twice"]),
     "twice.jsonl": ('{"a": 1}\n{"a": 1, "a": 2}\n', {}, ["line 2", "'a' occurs twice"]),
     "cut-off.jsonl": ('{"a": 1}\n{"a": ', {}, ["cut-off.jsonl", "line 2", '{"a":']),
-    "list.jsonl": ('[{"a": 1}]', {}, ["line 1", "an object", ".json"]),
+    "list.jsonl": ('[{"a": 1}]', {}, ["line 1", "an object", "rename the file to end in .json"]),
     "number.jsonl": ('{"a": 1}\n\n3\n', {}, ["line 3", "an object", "'3'"]),
+    "long.jsonl": (
+        "income,age," * 9,
+        {},
+        ["line 1 must be an object, got 'income,age,income,age,income,age,income,…'"],
+    ),
     "latin1.jsonl": ('{"a": 1}\n{"a": "é"}\n'.encode("latin-1"), {}, ["line 2", "as UTF-8"]),
     "objects-and-text.jsonl": (
         '{"a": "x"}\n{"a": {"b": 1}}\n',
@@ -250,6 +265,32 @@ def test_a_json_file_gives_the_model_of_its_rows_as_dicts(tmp_path):
     assert str(of_file.evidence_) == str(of_dicts.evidence_)
     for rows in (people, table, weigh.split(table, "y")[0], *([{"a": v}] for v in values)):
         assert_array_equal(of_file.predict_proba(rows), of_dicts.predict_proba(rows))
+
+
+DATES = st.sampled_from(["2020-01-01", "2020-01-01 10:00", "2020-01-01T10:00:00Z", "10:00"])
+TEXT = st.sampled_from(["x", " x ", "", "1", "true", "2020-01-01"])
+WHOLE, REAL = st.integers(-(2**70), 2**70), st.floats(allow_nan=False, allow_infinity=False)
+KINDS = [WHOLE, REAL, WHOLE | REAL, st.booleans(), TEXT, DATES, st.lists(DATES, max_size=2)]
+
+
+@st.composite
+def objects(draw):
+    """Rows with a number, a column of one kind, with gaps, and a column of any kinds."""
+    kind = st.none() | draw(st.sampled_from(KINDS))
+    others = st.one_of(st.none(), *KINDS[:-1])
+    row = st.fixed_dictionaries({"id": st.integers(0, 9), "a": kind}, optional={"b": others})
+    return draw(st.lists(row, min_size=1, max_size=5))
+
+
+@given(objects())
+def test_lines_of_json_hold_what_a_list_of_the_same_objects_holds(objects):
+    lines = "\n".join(map(json.dumps, objects)).encode()
+    of_list = read_format("rows.json", json.dumps(objects).encode())
+    for name in ("rows.json", "rows.jsonl"):
+        found = read_format(name, lines)
+        assert {*found.column_names} == {*of_list.column_names}
+        for column in found.column_names:
+            assert repr(found[column].to_pylist()) == repr(of_list[column].to_pylist())
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])

@@ -1239,6 +1239,14 @@ def test_what_is_no_table_is_refused_with_what_is_one(name):
         EvidenceNB().fit(X, "y")
 
 
+def test_memory_that_runs_out_is_not_told_as_a_faulty_table():
+    def fail():
+        raise MemoryError
+
+    with pytest.raises(MemoryError):
+        EvidenceNB().fit(Broken(fail), "y")
+
+
 @pytest.mark.parametrize("path", ["train.csv", Path("train.csv")], ids=["text", "path"])
 @pytest.mark.parametrize("task", ["fit", "predict", "evaluate", "edit"])
 def test_a_path_in_place_of_a_table_names_the_function_that_reads_files(path, task):

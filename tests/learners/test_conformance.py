@@ -7,6 +7,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from pyarrow import parquet
 from sklearn.base import clone
 
 import weigh
@@ -119,6 +120,22 @@ def test_a_table_without_rows_is_scored_as_one_without_rows(model, kind):
     assert (none.num_rows, none.column_names) == (0, few.column_names)
     numbers = {name for name in few.column_names if pa.types.is_floating(few[name].type)}
     assert all(none[name].type == few[name].type for name in numbers)
+
+
+@pytest.mark.parametrize("none", [[], pa.table({})], ids=["dicts", "arrow"])
+def test_a_list_without_rows_is_scored_as_one_of_any_columns(model, none, tmp_path):
+    paths = [tmp_path / f"{name}.parquet" for name in ("all", "none")]
+    for path, rows in zip(paths, (FRAME.assign(id="x"), none), strict=True):
+        weigh.score_table(model, rows, path, keep=["id"])
+    every, found = map(parquet.read_table, paths)
+    assert (found.num_rows, found.column_names) == (0, every.column_names)
+
+
+def test_a_list_without_rows_needs_no_exposure():
+    rows = FRAME.assign(years=FRAME["a"] + 1)
+    model = EducatedRegressor(family="poisson", pairs=0).fit(rows, FRAME["a"], exposure="years")
+    found = weigh.score_table(model, [])
+    assert (found.num_rows, found.column_names) == (0, ["estimate", "low", "high"])
 
 
 def test_a_score_takes_names_of_columns_or_arrays(learner, model):

@@ -1236,3 +1236,28 @@ def test_a_number_that_no_row_had_is_told_beside_its_field_and_on_the_sheet(brow
     assert {item["words"] for item in items} == words
     reasons = weigh.reasons(model, [{"senior": 5, "tenure": 6.75}], n=2)
     assert {reasons[f"reason_{k}"][0].as_py() for k in (1, 2)} == words
+
+
+@pytest.mark.system
+def test_a_bin_with_a_name_of_the_users_is_told_as_python_tells_it(browser, tmp_path):
+    rows = [{"flag": i % 2, "age": i % 90, "kids": i % 4} for i in range(360)]
+    bins = {"flag": [0.5], "age": [18.5, 65.5], "kids": [0.5, 1.5, 2.5]}
+    model = weigh.EvidenceNB(bins=bins).fit(rows, [i % 90 > 40 for i in range(360)])
+    levels = {
+        "flag": {"0": "1", "1": "2"},
+        "age": {"<= 18": "minor", ">= 66": "3"},
+        "kids": {"2": "2,024"},
+    }
+    weigh.calculator(model, path=tmp_path / "page.html", labels={"levels": levels})
+    browser.open(tmp_path / "page.html")
+    outside = ". Outside 0 to 1, the values of the training rows"
+    assert browser.run(TYPE, "a0", "1") == "Level: 2"
+    assert browser.run(TYPE, "a0", "2") == f"Level: 2 (read as 2){outside}"
+    assert browser.run(TYPE, "a1", "70") == "Level: 3"
+    assert browser.run(TYPE, "a2", "2") == "Level: 2,024"
+    assert browser.run(TYPE, "a2", "2.25") == "Level: 2.25 (read as 2,024)"
+    for answers in ([1, 70, 2], [2, 80, 2.25], [0, 17, 2]):
+        row = dict(zip(bins, answers, strict=True))
+        sheet = model.balance_sheet(row, labels={"levels": levels})
+        items = browser.run(SCORE, [[answers, {}]])[0]["items"]
+        assert {item["words"] for item in items} == {str(item) for item in sheet.items}

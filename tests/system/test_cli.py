@@ -426,6 +426,10 @@ def test_a_list_without_rows_gives_the_header_of_its_scores(model, people, tmp_p
     header = run("score", model, people).stdout.splitlines(True)[0]
     (tmp_path / "rows.json").write_text("[]")
     assert run("score", model, tmp_path / "rows.json").stdout == header
+    kept = run("score", model, tmp_path / "rows.json", "--keep", "id", "--keep", "Sex").stdout
+    assert kept == f'"id","Sex",{header}'
+    told = run("explain", model, tmp_path / "rows.json", "--reasons", "1", "--keep", "id").stdout
+    assert told.strip() == '"id","reason_1","weight_1"'
     (tmp_path / "rows.csv").write_text("Class,Sex,Age")  # no end of the line
     assert run("score", model, tmp_path / "rows.csv").stdout == header
 

@@ -104,6 +104,24 @@ def test_reasons_tell_a_number_that_is_read_as_0_or_1(tmp_path):
     assert found == ["smoker = 1", "smoker = 2 (read as 1)", "smoker = 0.5 (read as 0)"]
 
 
+def test_reasons_and_sheets_tell_a_bin_that_the_user_names_by_a_number_by_its_name(tmp_path):
+    rows = [{"age": age, "kids": age % 4} for age in range(90)]
+    y = [age > 40 for age in range(90)]
+    model = weigh.EvidenceNB(bins={"age": [18.5, 65.5], "kids": [0.5, 1.5, 2.5]}).fit(rows, y)
+    editor = weigh.edit(model, rows, y, who="ada")
+    editor.rename("age", levels={"<= 18": "1", "19 to 65": "2", ">= 66": "3"}, why="codes")
+    named = editor.rename("kids", levels={"2": "2024"}, why="codes").model
+    weigh.save(named, tmp_path / "m.json")
+    row = {"age": 70, "kids": 2}
+    wanted = {"age = 3", "kids = 2024"}
+    assert {str(item) for item in named.balance_sheet(row).items} == wanted
+    reasons = weigh.reasons(named, [row], n=2)
+    assert {reasons[f"reason_{k}"][0].as_py() for k in (1, 2)} == wanted
+    service = make_app(tmp_path / "m.json")
+    told = ask(service, "POST", "/score?reasons=2", row).json["reasons"]
+    assert {reason["reason"] for reason in told} == wanted
+
+
 def test_notes_name_fields_that_are_not_known_or_new(app):
     told = ask(app, "POST", "/score?notes=true", {"rows": ROWS}).json["rows"]
     fields = [[(note["field"], note["note"]) for note in row["notes"]] for row in told]

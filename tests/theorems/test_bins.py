@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -737,6 +738,27 @@ def test_a_bin_of_counts_is_named_0_where_training_had_no_number_below(low, n_cu
     assert sheets == (["n = 0", "n = -3 (read as 0)"] if low >= 0 else ["n <= 0"] * 2)
     reasons = weigh.reasons(model, pd.DataFrame({"n": [0, -3]}), n=1)
     assert reasons["reason_1"].tolist() == sheets
+
+
+@given(
+    st.lists(st.integers(-3, 6), min_size=1, max_size=4, unique=True),
+    st.booleans(),
+    st.sampled_from([-4, -1, 0, 1, 2, 2.5, 5, 70, -9]),
+    st.sampled_from(["3", "2024", "1,000", "high"]),
+)
+@few
+def test_a_name_of_the_users_takes_the_place_of_the_label_in_what_is_told_of_a_row(
+    cuts, counted, value, name
+):
+    cuts = tuple(cut + 0.5 for cut in sorted(cuts))
+    feature = Feature("n", (-9,), cuts, whole=True, counted=counted, binary=len(cuts) == 1)
+    for place, label in enumerate(feature.labels):
+        named = replace(feature, texts=((label, name),))
+        told = feature.tell_label(place, [value])
+        own = name if told == label else f"{value} (read as {name})"
+        assert named.phrase(place, values=[value]) == f"n = {own}"
+        pair = weigh.bins.Cross((named, named), ((place, place),))
+        assert pair.phrase(0, values=[value, value]) == f"n = {own} with n = {own}"
 
 
 def test_what_is_read_of_the_numbers_of_a_column_holds_for_the_rows_of_all_parts():

@@ -112,7 +112,7 @@ class TableEstimator(Reader, BaseEstimator):
 
         In a model of documents, a token's weight counts once per occurrence, and its occurrences
         are assumed to be Poisson, with the mean of the training documents. A word that every
-        document repeats is so less important than a rarer one of large weight.
+        document repeats is therefore less important than a rarer one of large weight.
         """
         return share_importance(self.evidence_)
 

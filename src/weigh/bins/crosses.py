@@ -117,7 +117,7 @@ class Cross:
     def tell_label(self, place: int, values: Sequence[Value]) -> str:
         """The label of a pair, for a row with these two values."""
         texts = [*map(_label, self.parts, self.pairs[place])]
-        told = [*map(Feature.tell, self.parts, texts, values)]
+        told = [*map(Feature.tell, self.parts, self.pairs[place], texts, values)]
         return self.labels[place] if told == texts else AND.join(told)
 
     def phrase(self, place: int, notation: Notation = EXACT, values: Sequence[Value] = ()) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import pairwise
 from math import floor, inf, nextafter
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -133,11 +133,9 @@ def are_whole(
         part = values[start : start + CHUNK]
         odd = (part != np.floor(part)) | (np.abs(part) >= LARGE)
         odd &= np.isfinite(part)
-        if odd.any():
-            if weight is not None:
-                odd &= weight[start : start + CHUNK] > 0
-            if np.any(odd & ~np.isin(part, np.asarray(special, dtype=np.float64))):
-                return False
+        own = None if weight is None else weight[start : start + CHUNK]
+        if not _none_counts(odd, part, own, special):
+            return False
     return True
 
 
@@ -150,9 +148,7 @@ def are_binary(
     (True, False)
     """
     odd = ~((values == 0.0) | (values == 1.0) | np.isnan(values))
-    if weight is not None:
-        odd &= weight > 0
-    return not odd.any() or bool(np.isin(values[odd], np.asarray(special, dtype=np.float64)).all())
+    return _none_counts(odd, values, weight, special)
 
 
 def are_counts(
@@ -163,10 +159,21 @@ def are_counts(
     >>> are_counts(np.array([3.0, 0.0, np.nan])), are_counts(np.array([3.0, -2.0]))
     (True, False)
     """
-    odd = values < 0.0
+    return _none_counts(values < 0.0, values, weight, special)
+
+
+def _none_counts(
+    odd: np.ndarray[Any, np.dtype[np.bool_]],
+    values: Floats,
+    weight: Floats | None,
+    special: Sequence[float] | Floats,
+) -> bool:
+    """Whether none of the odd numbers counts: each is special or has no weight."""
+    if not odd.any():
+        return True
     if weight is not None:
         odd &= weight > 0
-    return not odd.any() or bool(np.isin(values[odd], np.asarray(special, dtype=np.float64)).all())
+    return bool(np.isin(values[odd], np.asarray(special, dtype=np.float64)).all())
 
 
 BINARY = ("0", "1")

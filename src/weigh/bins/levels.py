@@ -88,9 +88,8 @@ class Feature(NamedLevels):
     def misread(self, table: Table) -> tuple[Integers, Floats]:
         """Rows whose number is not the one of its label, as 2 where levels are 0 and 1, and these.
 
-        Of other columns of whole numbers, these are the fractions, and of counts also numbers below
-        0.
-        Rows in which the question is not asked are left out.
+        Of other columns of whole numbers, these are the fractions, and of counts also negative
+        numbers. Rows in which the question is not asked are left out.
         """
         if not self.reads_whole:
             return np.zeros(0, np.intp), np.zeros(0)

@@ -214,27 +214,37 @@ class NamedLevels:
             return False
         return 0.0 <= self.cuts[0] < 1.0 and "0" not in map(label, self.values)
 
-    def tell(self, text: str, value: Value) -> str:
+    @cached_property
+    def single_numbers(self) -> tuple[int | None, ...]:
+        """The number of each interval that is labelled as one whole number; None for others.
+
+        >>> from weigh.bins import Feature
+        >>> Feature("months", cuts=(1.5, 2.5), whole=True).single_numbers
+        (None, 2, None)
+        """
+        texts = self._name_intervals(EXACT)
+        return tuple(int(text) if text.removeprefix("-").isdecimal() else None for text in texts)
+
+    def tell(self, place: int, text: str, value: Value) -> str:
         """The text of a level for a row with this value; it says if a number is read as another.
+
+        What the level holds decides, and not the text, which the user may have chosen.
 
         >>> from weigh.bins import Feature
         >>> smoker = Feature("smoker", cuts=(0.5,), whole=True, binary=True)
-        >>> smoker.tell("1", 1), smoker.tell("1", 2)
-        ('1', '2 (read as 1)')
+        >>> smoker.tell(1, "1", 1), smoker.tell(1, "1", 2), smoker.tell(1, "yes", 1)
+        ('1', '2 (read as 1)', 'yes')
         >>> months = Feature("months", cuts=(1.5, 2.5), whole=True)
-        >>> months.tell("2", 2), months.tell("2", 2.5)
-        ('2', '2.5 (read as 2)')
+        >>> months.tell(1, "2", 2), months.tell(1, "2", 2.5), months.tell(2, "3", 70)
+        ('2', '2.5 (read as 2)', '3')
         """
-        if not isinstance(value, int | float) or value in self.values:
-            return text
-        digits = text.replace(",", "")
-        single = self.reads_whole and digits.removeprefix("-").isdecimal()
-        odd = value not in (0, 1) if self.reads_binary else single and value != int(digits)
+        single = self.single_numbers[place] if place < self.n_intervals else None
+        odd = isinstance(value, int | float) and single not in (None, value)
         return f"{value:.10g} (read as {text})" if odd else text
 
     def tell_label(self, place: int, values: Sequence[Value]) -> str:
         """The label of a level, for a row with these values."""
-        return self.tell(self.labels[place], values[0])
+        return self.tell(place, self.labels[place], values[0])
 
     def relation(self, place: int, notation: Notation = EXACT) -> str:
         """The text between the feature's name and a level: `=`, `in`, or nothing before <=."""
@@ -252,7 +262,7 @@ class NamedLevels:
         With values, the phrase is for a row that has them: `smoker = 2 (read as 1)`.
         """
         text = self.spelt(notation)[place]
-        text = self.tell(text, values[0]) if values else text
+        text = self.tell(place, text, values[0]) if values else text
         return " ".join(filter(None, (self.shown, self.relation(place, notation), text)))
 
     @cached_property

@@ -110,8 +110,8 @@ def score(
 
     A table without rows gives the header of the output.
 
-    A file larger than 256 MiB, a folder or a glob is read and written batch by batch. An output
-    without an ending is a folder of Parquet files.
+    A file larger than 256 MiB, a folder or a glob is read and written batch by batch, and needs
+    rows. An output without an ending is a folder of Parquet files.
 
     Example: weigh score model.json people.csv -o scores.csv
 
@@ -127,7 +127,7 @@ def score(
     table = read_like(fitted, data)
     _advise_blanks(fitted, table)
     _advise_unseen(fitted, table)
-    kept = tuple(check_column(table, name) for name in keep)
+    kept = _check_kept(table, keep)
     given = given_to(fitted, column_names(table), **read_exposure(fitted, exposure))
     parts = score_parts(fitted, table, kept, given=with_times(fitted, given, times))
     with show_progress("scoring"):
@@ -175,6 +175,11 @@ def _advise_unseen(fitted: Any, table: Any) -> None:
                 f"note: column {name!r} has values that training did not have, which count as not "
                 f"known: {list_few(unseen)}"
             )
+
+
+def _check_kept(table: Any, keep: tuple[str, ...]) -> tuple[str, ...]:
+    """The columns to copy; an empty list of objects may be of rows with any columns."""
+    return tuple(check_column(table, name) for name in keep) if column_names(table) else keep
 
 
 def _say_rows(n_rows: int, output: str) -> None:
@@ -283,7 +288,7 @@ def _write_reasons(
     def columns(model: Any, part: Any) -> dict[str, Any]:
         return reason_columns(model, model._read(part), n, pos_label, only)
 
-    kept = tuple(check_column(table, name) for name in keep)
+    kept = _check_kept(table, keep)
     with show_progress("explaining"):
         n_rows = write_scores(score_parts(model, table, kept, columns), output, spreadsheet)
     _say_rows(n_rows, output)

@@ -256,9 +256,9 @@ def count_summary(summary: ColumnSummary, name: str, settings: Mapping[str, Sett
 def _read_numbers(feature: Feature, summary: ColumnSummary) -> Feature:
     """Decide how intervals are labelled: by whole numbers, as 0 and 1, or with a first one of 0."""
     special, cuts = feature.values, feature.cuts or ()
-    whole = summary.is_whole(special)
-    binary = whole and len(cuts) == 1 and summary.is_binary(special)
-    counted = whole and bool(cuts) and 0.0 <= cuts[0] < 1.0 and summary.is_counted(special)
+    whole = summary.reads("whole", special)
+    binary = whole and len(cuts) == 1 and summary.reads("binary", special)
+    counted = whole and bool(cuts) and 0.0 <= cuts[0] < 1.0 and summary.reads("counted", special)
     return replace(feature, whole=whole, binary=binary, counted=counted)
 
 

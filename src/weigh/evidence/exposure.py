@@ -141,10 +141,13 @@ def name_given(given: Any) -> str | None:
 
 
 def given_to(model: Any, names: Sequence[str], exposure: Any = None) -> dict[str, Any]:
-    """Exposure and offset arguments for `predict` of a fitted model or a pipeline."""
+    """Exposure and offset arguments for `predict` of a fitted model or a pipeline.
+
+    Without names, which are then those of an empty list, the table has every column it needs.
+    """
     learnt = _sum_of(model)
     if learnt is not None:
-        return find_given(learnt, names, exposure)
+        return find_given(learnt, names or [own.name for own in list_offsets(learnt)], exposure)
     return {} if exposure is None else {"exposure": exposure}
 
 

@@ -147,6 +147,10 @@ def _part(part: Feature, inputs: Sequence[Input], labels: Labels) -> dict[str, A
     if part.is_numeric:
         found["cuts"] = [*(part.cuts or ())]
         found["specials"] = [value for _, value in equal]
+        if any(number is not None for number in part.single_numbers):
+            found["singles"] = [*part.single_numbers]
+        if equals := [at for at in range(part.n_intervals) if part.relation(at) == "="]:
+            found["equals"] = equals
     elif not part.groups and [*equal] == [*map(key, inputs[at].choices)]:
         found["n"] = len(equal)
     else:

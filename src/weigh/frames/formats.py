@@ -74,6 +74,8 @@ def _read_json(data: bytes) -> Any:
         if error.msg == "Extra data":  # below the first object
             return _read_json_lines(data)
         raise
+    if isinstance(rows, dict) and not all(isinstance(cell, dict | list) for cell in rows.values()):
+        rows = [rows]  # JSON lines of one row; columns would all be lists or objects
     if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
         raise ValueError("a JSON file must be a list of objects, one for each row")
     return _join_rows(rows)
@@ -127,10 +129,27 @@ def _keep_types(cells: Sequence[Any]) -> Any:
 def _read_json_lines(data: bytes) -> Any:
     try:
         table = arrow_json.read_json(pa.BufferReader(data))
+        schema = pa.schema([field.with_type(_keep_text(field.type)) for field in table.schema])
+        if schema != table.schema:
+            known = arrow_json.ParseOptions(explicit_schema=schema)
+            table = arrow_json.read_json(pa.BufferReader(data), parse_options=known)
         columns = [*map(trim, table.columns)]
     except pa.ArrowInvalid:  # a line is faulty, or a column holds cells of several types
         return _join_rows(_parse_lines(data.removeprefix(codecs.BOM_UTF8)))
     return pa.table(columns, names=[*map(trim_name, table.column_names)])
+
+
+def _keep_text(kind: Any) -> Any:
+    """The type of a column of JSON without times, which Arrow reads from text such as 2020-01-01.
+
+    >>> _keep_text(pa.list_(pa.timestamp("s"))) == pa.list_(pa.string())
+    True
+    """
+    if pa.types.is_list(kind):
+        return pa.list_(_keep_text(kind.value_type))
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_keep_text(field.type)) for field in kind])
+    return pa.string() if pa.types.is_timestamp(kind) else kind
 
 
 def _parse_lines(data: bytes) -> list[dict[str, Any]]:
@@ -149,7 +168,7 @@ def _parse_lines(data: bytes) -> list[dict[str, Any]]:
             raise ValueError(f"line {number}: {error}") from None
         if not isinstance(row, dict):
             held = quote_start(line)
-            fix = "; let the name of a list end in .json" if isinstance(row, list) else ""
+            fix = "; rename the file to end in .json" if isinstance(row, list) else ""
             raise ValueError(f"line {number} must be an object, got {held}{fix}")
         rows.append(row)
     if not rows:

@@ -137,6 +137,8 @@ def _open_stream(X: Any) -> pa.Table | None:
         return None
     try:
         table = pa.table(X)
+    except MemoryError:
+        raise
     except Exception as error:  # of Arrow, or of whoever made X
         said = " ".join(str(error).split())
         raise ValueError(

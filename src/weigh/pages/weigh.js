@@ -84,21 +84,19 @@ const weigh = (() => {
     return answer < first - (last - first) || answer > last + (last - first);
   }
 
-  // A bin of one whole number is told with the number that was typed, if it is another one.
+  // A bin of one whole number is told with the number that was typed, if it is another one. The
+  // number is that of the bin, as its label may be the user's.
   function tell(part, at, answer) {
     const text = part.labels[at];
-    const whole = part.cuts && at <= part.cuts.length && /^-?[\d,]+$/.test(text);
-    const odd = whole && typeof answer === "number" && Number(text.replaceAll(",", "")) !== answer;
+    const odd = typeof answer === "number" && answer !== (part.singles?.[at] ?? answer);
     return odd ? `${Number(answer.toPrecision(10))} (read as ${text})` : text;
   }
 
-  // Whether a number lies outside 0 to 1 in a column whose bins are labelled so.
+  // Whether a number lies outside 0 to 1 in a column of 0 and 1.
   const isOutside = (part, answer) =>
     typeof answer === "number" &&
     (answer < 0 || answer > 1) &&
-    part.labels[0] === "0" &&
-    part.labels[1] === "1" &&
-    part.cuts.length === 1 &&
+    part.singles?.join() === "0,1" &&
     !part.specials.includes(answer);
 
   const spell = (part, at, answer, model) =>
@@ -110,12 +108,12 @@ const weigh = (() => {
           ? MISSING
           : model.other;
 
-  // No relation is written before a bin in words, unless the bin has a single whole number.
+  // No relation is written before a bin in words, unless it is one whole number or has a name.
   function relation(table, at) {
     if (table.uses.length > 1) return "=";
-    const { cuts, labels } = table.uses[0];
+    const { cuts, equals } = table.uses[0];
     const interval = at >= 0 && cuts && at <= cuts.length;
-    return interval && !/^-?[\d,]+$/.test(labels[at]) ? "" : "=";
+    return interval && !equals?.includes(at) ? "" : "=";
   }
 
   const named = (model, part) => model.columns[part.column].title ?? model.columns[part.column].name;

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from weigh.arrays import Floats
-from weigh.bins import are_binary, are_counts, are_whole, midpoint
+from weigh.bins import midpoint
 from weigh.frames import Codes, Column, Numbers
 from weigh.sketches.codes import DistinctCodes
-from weigh.sketches.numbers import CellCounts, DistinctNumbers
+from weigh.sketches.numbers import READINGS, CellCounts, DistinctNumbers
 from weigh.tally import Rare, Rows
 
 Mask: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
@@ -26,43 +26,27 @@ class ColumnSummary:
     """Summary of a column: each value once per class, with its weight.
 
     If `least` is given, each number stands for a cell of which it is the largest and `least` the
-    smallest, `whole` is whether all numbers were whole, `binary` whether they were 0 or 1, and
-    `counted` whether none was below 0. `rare` holds the categories that were counted together.
+    smallest, and `reading` is what held of all numbers. `rare` holds the categories that were
+    counted together.
     """
 
     column: Column
     rows: Rows
     least: Floats | None = None
     rare: Rare | None = None
-    whole: bool | None = None
-    binary: bool | None = None
-    counted: bool | None = None
+    reading: Mapping[str, bool] | None = None
 
     @classmethod
     def of_counts(cls, column: Codes, counts: Floats) -> ColumnSummary:
         """Summary of a column of which each code was counted by class."""
         return _repeat(column.codes[:0], counts, column)
 
-    def is_whole(self, special: Sequence[Any]) -> bool:
-        """Whether all numbers are whole, special values aside."""
+    def reads(self, name: str, special: Sequence[Any]) -> bool:
+        """Whether one of `READINGS` holds of all numbers, special values aside."""
         assert isinstance(self.column, Numbers)
-        if self.whole is not None:
-            return self.whole
-        return are_whole(self.column.values, self.rows.weight, special)
-
-    def is_binary(self, special: Sequence[Any]) -> bool:
-        """Whether all numbers are 0 or 1, special values aside."""
-        assert isinstance(self.column, Numbers)
-        if self.binary is not None:
-            return self.binary
-        return are_binary(self.column.values, self.rows.weight, special)
-
-    def is_counted(self, special: Sequence[Any]) -> bool:
-        """Whether no number is below 0, special values aside."""
-        assert isinstance(self.column, Numbers)
-        if self.counted is not None:
-            return self.counted
-        return are_counts(self.column.values, self.rows.weight, special)
+        if self.reading is not None:
+            return self.reading[name]
+        return READINGS[name](self.column.values, self.rows.weight, special)
 
     def in_order(self) -> ColumnSummary:
         """Sort the numbers, so that the parts need no sorting."""
@@ -223,14 +207,15 @@ class Survey:
             return replace(_repeat(codes.codes, self.codes.counts, codes), rare=self.codes.rare)
         if self.cells is not None:
             values, counts, least = self._cells()
-            missing, read = self.cells.missing, self.cells.reading
+            missing = self.cells.missing
         else:
             assert self.numbers is not None
             values, counts, least = self.numbers.values, self.numbers.counts, None
-            missing, read = self.numbers.missing, dict[str, bool]()
+            missing = self.numbers.missing
         if missing.any():
             values, counts = np.append(values, np.nan), np.vstack([counts, missing])
-        return replace(_repeat(values, counts, None, least), **read)  # type: ignore[arg-type]
+        reading = None if self.cells is None else self.cells.reading
+        return replace(_repeat(values, counts, None, least), reading=reading)
 
     def _cells(self) -> tuple[Floats, Floats, Floats]:
         """Largest number, counts and smallest number of each cell that has rows."""

@@ -153,7 +153,7 @@ class CellCounts:
         values, rows = _count_missing(values, rows, self.missing)
         weight = np.ones(1) if rows.weight is None else rows.weight
         for name, holds in READINGS.items():
-            self.reading[name] &= self.reading[name] and holds(values, rows.weight, self.special)
+            self.reading[name] = self.reading[name] and holds(values, rows.weight, self.special)
         kernels.count_cells(
             values + 0.0, rows.labels, weight, self.ends, self.counts, self.least, self.most
         )
