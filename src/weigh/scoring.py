@@ -224,6 +224,8 @@ def score_table(
     ['Sex', 'prediction', 'log_odds', 'probability_No', 'probability_Yes']
     """
     check_model(model)
+    if isinstance(keep, str):
+        raise ParameterError(Parameter("keep"), f" must be a list of columns: [{keep!r}]")
     far = find_far(X)
     if far is not None:
         if path is not None:
@@ -241,7 +243,8 @@ def score_table(
     frame = wrap(X)
     table = read(X if frame is None else frame.to_native(), allow_empty=True)
     given = with_times(model, _find_given(model, table.names, exposure), times)
-    table = _name_columns(table, keep or (), given)
+    if frame is None or path is not None:  # a data frame keeps its columns
+        table = _name_columns(table, keep or (), given)
     columns = partial(score_columns, reasons=reasons, given=given)
     if path is None:
         if isinstance(table, Scan):
@@ -287,7 +290,7 @@ def with_times(model: Any, given: dict[str, Any], times: Any) -> dict[str, Any]:
 
 
 def _name_columns(table: Table, keep: Sequence[str], given: dict[str, Any] | None) -> Table:
-    """Name the columns of an empty list, which may be of rows with all that are asked for."""
+    """Give an empty list the columns that are asked for."""
     if table.n_rows or table.names:
         return table
     beside = (name for name in (given or {}).values() if isinstance(name, str))

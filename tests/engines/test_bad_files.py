@@ -173,6 +173,9 @@ READ = {  # name of the file: bytes, keywords, rows
 }
 
 REFUSED = {  # name of the file: bytes, keywords, words of the error
+    "null-first.jsonl": ('null\n{"a": 1}\n', {}, ["line 1", "an object"]),
+    "null-later.jsonl": ('{"a": 1}\n null \n', {}, ["line 2", "an object"]),
+    "answer.json": ('{"count": 2, "rows": [{"a": 1}, {"a": 2}]}', {}, ["list of objects"]),
     "empty.csv": ("", {}, ["empty"]),
     "latin1.csv": ("a,y\nx,no\nGröße,no\n".encode("latin-1"), {}, ["line 3", "--encoding"]),
     "wrong-encoding.csv": ("a\nGröße\n".encode("latin-1"), {"encoding": "utf-8"}, ["line 2"]),

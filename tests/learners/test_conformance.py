@@ -131,6 +131,18 @@ def test_a_list_without_rows_is_scored_as_one_of_any_columns(model, none, tmp_pa
     assert (found.num_rows, found.column_names) == (0, every.column_names)
 
 
+@pytest.mark.parametrize("none", [pd.DataFrame(), pa.table({})], ids=["pandas", "arrow"])
+def test_a_data_frame_without_columns_has_none_to_keep(model, none):
+    with pytest.raises(ValueError, match="no column 'id'"):
+        weigh.score_table(model, none, keep=["id"])
+
+
+@pytest.mark.parametrize("rows", [[], FRAME], ids=["none", "all"])
+def test_one_column_to_keep_must_be_in_a_list(model, rows):
+    with pytest.raises(ValueError, match=r"^keep must .*: \['a'\]$"):
+        weigh.score_table(model, rows, keep="a")
+
+
 def test_a_list_without_rows_needs_no_exposure():
     rows = FRAME.assign(years=FRAME["a"] + 1)
     model = EducatedRegressor(family="poisson", pairs=0).fit(rows, FRAME["a"], exposure="years")

@@ -116,3 +116,13 @@ def test_a_weight_of_two_is_a_row_given_twice():
         told.append(found != name_groups(y, p, group))
     assert any(told)  # weights matter
     assert not all(told)
+
+
+def test_groups_without_an_interval_do_not_count_among_those_that_chance_may_list():
+    rng = np.random.default_rng(0)
+    group = np.repeat(["low", "high", *(f"pair {k}" for k in range(30))], [500, 500, *[2] * 30])
+    p = np.where(group == "low", 0.3, 0.6)
+    y = (rng.random(len(p)) < 0.45).astype(int)
+    found = Evaluation.from_predictions(y, p, by=group).findings
+    (line,) = [line for line in found if line.startswith("Groups with biased")]
+    assert line.endswith("By chance alone about 0.1 of 2 would be listed.")

@@ -1214,6 +1214,9 @@ return document.getElementById(arguments[0].replace("a", "h")).textContent;
 """
 
 
+OUTSIDE = ". Outside 0 to 1, the values of the training rows"
+
+
 @pytest.mark.system
 def test_a_number_that_no_row_had_is_told_beside_its_field_and_on_the_sheet(browser, tmp_path):
     rows = [{"senior": i % 2, "tenure": i % 40} for i in range(400)]
@@ -1221,10 +1224,9 @@ def test_a_number_that_no_row_had_is_told_beside_its_field_and_on_the_sheet(brow
     model = weigh.EvidenceNB(bins=bins).fit(rows, [i % 2 + i % 3 > 1 for i in range(400)])
     weigh.calculator(model, path=tmp_path / "page.html")
     browser.open(tmp_path / "page.html")
-    outside = ". Outside 0 to 1, the values of the training rows"
     assert browser.run(TYPE, "a0", "1") == "Level: 1"
-    assert browser.run(TYPE, "a0", "5") == f"Level: 5 (read as 1){outside}"
-    assert browser.run(TYPE, "a0", "-2") == f"Level: -2 (read as 0){outside}"
+    assert browser.run(TYPE, "a0", "5") == f"Level: 5 (read as 1){OUTSIDE}"
+    assert browser.run(TYPE, "a0", "-2") == f"Level: -2 (read as 0){OUTSIDE}"
     assert browser.run(TYPE, "a0", "0.7") == "Level: 0.7 (read as 1)"
     assert browser.run(TYPE, "a1", "7") == "Level: 7"
     assert browser.run(TYPE, "a1", "6.75") == "Level: 6.75 (read as 7)"
@@ -1250,9 +1252,8 @@ def test_a_bin_with_a_name_of_the_users_is_told_as_python_tells_it(browser, tmp_
     }
     weigh.calculator(model, path=tmp_path / "page.html", labels={"levels": levels})
     browser.open(tmp_path / "page.html")
-    outside = ". Outside 0 to 1, the values of the training rows"
     assert browser.run(TYPE, "a0", "1") == "Level: 2"
-    assert browser.run(TYPE, "a0", "2") == f"Level: 2 (read as 2){outside}"
+    assert browser.run(TYPE, "a0", "2") == f"Level: 2 (read as 2){OUTSIDE}"
     assert browser.run(TYPE, "a1", "70") == "Level: 3"
     assert browser.run(TYPE, "a2", "2") == "Level: 2,024"
     assert browser.run(TYPE, "a2", "2.25") == "Level: 2.25 (read as 2,024)"

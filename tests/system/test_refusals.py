@@ -118,6 +118,7 @@ ASKED = [
 ]
 
 
+@pytest.mark.needs("pandas")
 @pytest.mark.parametrize("ask", ASKED)
 @pytest.mark.parametrize(("wrapper", "hint"), WRAPPED)
 def test_a_wrapper_of_another_library_is_refused_with_the_model_inside_it(wrapper, hint, ask):

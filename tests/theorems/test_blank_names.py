@@ -42,6 +42,7 @@ def test_labels_differ_though_categories_have_quotes_of_their_own():
     assert len({*labels}) == len(labels) == len(values)
 
 
+@pytest.mark.needs("fastapi")
 def test_a_service_counts_categories_apart_that_differ_by_quotes(tmp_path):
     values = ["yes ", '"yes "', "no"]
     model = weigh.EvidenceNB().fit([{"x": values[i % 3]} for i in range(60)], [0, 1] * 30)

@@ -228,7 +228,7 @@ class NamedLevels:
     def tell(self, place: int, text: str, value: Value) -> str:
         """The text of a level for a row with this value; it says if a number is read as another.
 
-        What the level holds decides, and not the text, which the user may have chosen.
+        The value is compared with the numbers of the bin: the user may have chosen the text.
 
         >>> from weigh.bins import Feature
         >>> smoker = Feature("smoker", cuts=(0.5,), whole=True, binary=True)

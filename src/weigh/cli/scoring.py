@@ -110,8 +110,8 @@ def score(
 
     A table without rows gives the header of the output.
 
-    A file larger than 256 MiB, a folder or a glob is read and written batch by batch, and needs
-    rows. An output without an ending is a folder of Parquet files.
+    A file larger than 256 MiB, a folder or a glob is read and written batch by batch. A folder or
+    a glob needs at least one row. An output without an ending is a folder of Parquet files.
 
     Example: weigh score model.json people.csv -o scores.csv
 

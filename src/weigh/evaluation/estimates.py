@@ -231,10 +231,15 @@ class NumberGroup:
     deviance: float
     note: str = ""
 
+    @property
+    def bias(self) -> Bounded:
+        """The ratio, or the difference if that is unknown."""
+        return self.ratio if self.ratio.is_known() else self.difference
+
     def is_biased(self) -> bool:
-        """Whether the bias is significant: by the ratio, or by the difference if unknown."""
-        known, right = (self.ratio, 1.0) if self.ratio.is_known() else (self.difference, 0.0)
-        return known.has_interval() and not known.holds(right)
+        """Whether the bias is significant."""
+        right = 1.0 if self.ratio.is_known() else 0.0
+        return self.bias.has_interval() and not self.bias.holds(right)
 
 
 def measure_number_groups(

@@ -143,7 +143,12 @@ def _groups(found: Evaluation, measures: Measures) -> list[str]:
         for group in groups
         if group.in_the_large.has_interval() and not group.in_the_large.holds(0)
     ]
-    biased = tell_off("Groups with biased predictions", off, len(groups), found.coverage)
+    biased = tell_off(
+        "Groups with biased predictions",
+        off,
+        [group.in_the_large for group in groups],
+        found.coverage,
+    )
     decided = choose_of_groups(measures.cut_offs, measures.decision)
     gaps = tell_error_gaps(groups, decided.rates.threshold, found.coverage)
     return [*filter(None, [biased]), *gaps]

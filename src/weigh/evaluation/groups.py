@@ -70,10 +70,6 @@ class Grouped(Shown, ABC):
             raise ParameterError("there are no groups; evaluate with ", Parameter("by"))
         return build(columns_of([flatten(plain(own)) for own in getattr(self, part)]), None)
 
-    def tell_groups(self, what: str, off: list[str]) -> str:
-        """A sentence about groups that are off, given as text, the largest first."""
-        return tell_off(what, off, len(self.groups), self.coverage)
-
     def show_groups(self) -> tuple[Grid, ...]:
         """The table of the groups, whose last line is all rows; empty without groups."""
         if self.all_rows is None:
@@ -84,10 +80,11 @@ class Grouped(Shown, ABC):
         return (Grid(*cells, f"{title}, by {self.by}", notes_of(lines)),)
 
 
-def tell_off(what: str, off: list[str], n_groups: int, coverage: float) -> str:
+def tell_off(what: str, off: list[str], tested: Sequence[Bounded], coverage: float) -> str:
     """A sentence about groups that are off, each by an interval of its own; empty for none."""
     if not off:
         return ""
+    n_groups = sum(measure.has_interval() for measure in tested)
     chance = f"{(1 - coverage) * n_groups:.1g}"
     return (
         f"{what}: {list_few(off, '; ')}. By chance alone about {chance} of {n_groups} "

@@ -22,7 +22,7 @@ from weigh.evaluation.estimates import (
     slope_of,
 )
 from weigh.evaluation.findings import tell_other_target, tell_slope, tell_training_rows
-from weigh.evaluation.groups import Band, Grouped, Grouping, split_bands
+from weigh.evaluation.groups import Band, Grouped, Grouping, split_bands, tell_off
 from weigh.evidence.exposure import name_given, tell_exposure
 from weigh.evidence.units import digits_of, spell
 from weigh.layout import Grid, View, count_of, fold_rest, percent, share_of, tabulate
@@ -163,7 +163,8 @@ class NumberEvaluation(Grouped):
             for group in sorted(self.groups, key=lambda group: -group.weight)
             if group.is_biased()
         ]
-        return self.tell_groups(f"Groups with biased estimates{unit}", biased)
+        what, tested = f"Groups with biased estimates{unit}", [group.bias for group in self.groups]
+        return tell_off(what, biased, tested, self.coverage)
 
     def has_deviance(self) -> bool:
         """Whether the deviance belongs to a family other than the gaussian."""

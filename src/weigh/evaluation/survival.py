@@ -12,7 +12,7 @@ from weigh.arrays import Floats, Integers
 from weigh.errors import Parameter, ParameterError
 from weigh.evaluation.findings import tell_training_rows
 from weigh.evaluation.follow_up import FollowUp
-from weigh.evaluation.groups import LEAST, Band, Grouped, Grouping, split_bands
+from weigh.evaluation.groups import LEAST, Band, Grouped, Grouping, split_bands, tell_off
 from weigh.evaluation.show import bounded, number
 from weigh.layout import Grid, View, count_of, fold_rest, percent, share_of, tabulate
 from weigh.metrics.numbers import NAN, Bounded, check_coverage
@@ -185,7 +185,9 @@ class SurvivalEvaluation(Grouped):
             for group in sorted(self.groups, key=lambda group: -group.expected)
             if group.ratio.has_interval() and not group.ratio.holds(1.0)
         ]
-        return self.tell_groups("Groups with more or fewer events than expected", biased)
+        ratios = [group.ratio for group in self.groups]
+        what = "Groups with more or fewer events than expected"
+        return tell_off(what, biased, ratios, self.coverage)
 
     def _tell_censoring(self) -> str:
         """A note if the observed share differs from the estimate but the number of events fits."""

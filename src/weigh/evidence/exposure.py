@@ -143,7 +143,7 @@ def name_given(given: Any) -> str | None:
 def given_to(model: Any, names: Sequence[str], exposure: Any = None) -> dict[str, Any]:
     """Exposure and offset arguments for `predict` of a fitted model or a pipeline.
 
-    Without names, which are then those of an empty list, the table has every column it needs.
+    A table without names is an empty list, and is taken to have the columns that the model needs.
     """
     learnt = _sum_of(model)
     if learnt is not None:

@@ -6,6 +6,7 @@ import codecs
 import gzip
 import io
 import json
+import re
 import sys
 import tempfile
 import zipfile
@@ -74,11 +75,18 @@ def _read_json(data: bytes) -> Any:
         if error.msg == "Extra data":  # below the first object
             return _read_json_lines(data)
         raise
-    if isinstance(rows, dict) and not all(isinstance(cell, dict | list) for cell in rows.values()):
-        rows = [rows]  # JSON lines of one row; columns would all be lists or objects
+    if isinstance(rows, dict) and _is_row(rows):
+        rows = [rows]  # JSON lines of one row
     if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
         raise ValueError("a JSON file must be a list of objects, one for each row")
     return _join_rows(rows)
+
+
+def _is_row(held: Mapping[str, Any]) -> bool:
+    """Whether an object is a row, and neither columns nor an answer that has rows in it."""
+    lists = [cell for cell in held.values() if isinstance(cell, list)]
+    has_rows = any(isinstance(part, dict) for cell in lists for part in cell)
+    return not (has_rows or all(isinstance(cell, dict | list) for cell in held.values()))
 
 
 def _read_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -126,7 +134,13 @@ def _keep_types(cells: Sequence[Any]) -> Any:
     return pa.UnionArray.from_dense(pa.array(which), pa.array(offsets), parts, names)
 
 
+NULL_LINE = re.compile(rb"^[ \t]*null[ \t\r]*$", re.MULTILINE)
+"""A line that is no object. Arrow reads it as a row, and crashes where it is the first line."""
+
+
 def _read_json_lines(data: bytes) -> Any:
+    if NULL_LINE.search(data):
+        return _join_rows(_parse_lines(data.removeprefix(codecs.BOM_UTF8)))
     try:
         table = arrow_json.read_json(pa.BufferReader(data))
         schema = pa.schema([field.with_type(_keep_text(field.type)) for field in table.schema])
