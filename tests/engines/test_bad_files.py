@@ -173,6 +173,8 @@ READ = {  # name of the file: bytes, keywords, rows
 }
 
 REFUSED = {  # name of the file: bytes, keywords, words of the error
+    "empty-rows.json": ("[{}, {}]", {}, ["2 objects are empty"]),
+    "empty-rows.jsonl": ("{}\n{}\n", {}, ["2 objects are empty"]),
     "null-first.jsonl": ('null\n{"a": 1}\n', {}, ["line 1", "an object"]),
     "null-later.jsonl": ('{"a": 1}\n null \n', {}, ["line 2", "an object"]),
     "answer.json": ('{"count": 2, "rows": [{"a": 1}, {"a": 2}]}', {}, ["list of objects"]),

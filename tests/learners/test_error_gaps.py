@@ -17,9 +17,9 @@ LEVELS = st.sampled_from([0.2, 0.05, 0.01, 0.05 / 60])
 def name_groups(y, p, group, **options):
     """The groups that the findings name, by kind of error."""
     found = Evaluation.from_predictions(y, p, by=group, **options).findings
-    start = re.compile(r"Groups with a different (\S+) rate at the cut-off \S+: (.*) \(all rows")
+    start = re.compile(r"Groups with a different (\S+) rate at the cut-off \S+: (.*)\.$")
     told = [match.groups() for match in map(start.match, found) if match]
-    return {kind: {part.split()[0] for part in names.split("; ")} for kind, names in told}
+    return {kind: {part.split(" (")[0] for part in names.split("; ")} for kind, names in told}
 
 
 @st.composite

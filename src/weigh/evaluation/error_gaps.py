@@ -34,21 +34,26 @@ def tell_error_gaps(groups: Sequence[Group], cut_off: float, coverage: float) ->
     """A sentence for each kind of error whose rate differs between groups, the largest gap first.
 
     Without true differences, at most a share 1 - coverage of all evaluations names a group:
-    Bonferroni's bound over the groups and the two kinds.
+    Bonferroni's bound over the groups and the two kinds. Two groups are one comparison.
     """
     if len(groups) < 2:
         return []
-    each, told = 1 - (1 - coverage) / (2 * len(groups)), []
+    n_tests = 2 * (len(groups) if len(groups) > 2 else 1)
+    each, told = 1 - (1 - coverage) / n_tests, []
     for kind in ("false-positive", "false-negative"):
         found = [ErrorCount.of(group, kind) for group in groups]
         wrong, rows = sum(g.wrong for g in found), sum(g.rows for g in found)
         off = [g for g in found if differ(g.wrong, g.rows, wrong, rows, each)]
         off.sort(key=lambda g: -abs(g.wrong / g.rows - wrong / rows))
         if off:
-            names = list_few([f"{g.name} {g.wrong / g.rows:.1%}" for g in off], "; ")
+            names = [
+                f"{g.name} ({g.wrong / g.rows:.1%}, other rows "
+                f"{(wrong - g.wrong) / (rows - g.rows):.1%})"
+                for g in off
+            ]
             told.append(
-                f"Groups with a different {kind} rate at the cut-off {cut_off:.3g}: {names} "
-                f"(all rows {wrong / rows:.1%})."
+                f"Groups with a different {kind} rate at the cut-off {cut_off:.3g}: "
+                f"{list_few(names, '; ')}."
             )
     return told
 

@@ -101,6 +101,8 @@ def _read_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _join_rows(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     """Rows as a table, in which each cell keeps its type."""
     names = dict.fromkeys(name for row in rows for name in row)  # a row may leave some out
+    if rows and not names:
+        raise ValueError(f"its {len(rows)} objects are empty; name the columns, with null as value")
     columns = [_read_json_column(name, [row.get(name) for row in rows]) for name in names]
     return pa.table(columns, names=[*map(trim_name, names)])
 
@@ -148,6 +150,8 @@ def _read_json_lines(data: bytes) -> Any:
             known = arrow_json.ParseOptions(explicit_schema=schema)
             table = arrow_json.read_json(pa.BufferReader(data), parse_options=known)
         columns = [*map(trim, table.columns)]
+        if not columns:
+            raise pa.ArrowInvalid("rows without names")  # which it does not count
     except pa.ArrowInvalid:  # a line is faulty, or a column holds cells of several types
         return _join_rows(_parse_lines(data.removeprefix(codecs.BOM_UTF8)))
     return pa.table(columns, names=[*map(trim_name, table.column_names)])

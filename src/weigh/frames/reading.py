@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -208,8 +208,13 @@ def _read_array(X: Any) -> Table:
         raise ValueError("X is one row as a dict; pass a list of rows: [row]")
     if array.ndim == 0:
         held = "is None" if X is None else f"has the type {type(X).__name__}"
-        fix = "list(X)" if isinstance(X, Iterator) else TABLES
+        fix = "list(X)" if isinstance(X, Generator) else TABLES
         raise ValueError(f"X {held}; pass {fix}")
+    if array.ndim == 1 and len(array) and all(isinstance(text, str) for text in array):
+        raise ValueError(
+            f"X is a list of texts, the first {array[0][:40]!r}; count their words first, as "
+            "scikit-learn's CountVectorizer does, for EvidenceNB(event_model='counts')"
+        )
     if array.ndim != 2:
         raise ValueError(
             f"Expected a 2D array or a dataframe, got {array.ndim}D (shape {array.shape}). "
