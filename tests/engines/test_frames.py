@@ -1295,3 +1295,14 @@ def test_a_dict_of_columns_is_told_from_one_row():
     for row in ({"a": 1, "b": [1, 2]}, {}):
         with pytest.raises(ValueError, match=r"pass a list of rows: \[row\]"):
             read(row)
+
+
+def test_a_list_of_texts_is_told_to_be_counted():
+    with pytest.raises(ValueError, match="the first 'win a lunch'; count their words first"):
+        read(["win a lunch", "hello"])
+
+
+def test_an_open_file_is_no_generator_to_be_listed(tmp_path):
+    (tmp_path / "t.csv").write_text("a\n1\n")
+    with (tmp_path / "t.csv").open() as file, pytest.raises(ValueError, match="pass a dataframe"):
+        read(file)

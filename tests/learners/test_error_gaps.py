@@ -126,3 +126,16 @@ def test_groups_without_an_interval_do_not_count_among_those_that_chance_may_lis
     found = Evaluation.from_predictions(y, p, by=group).findings
     (line,) = [line for line in found if line.startswith("Groups with biased")]
     assert line.endswith("By chance alone about 0.1 of 2 would be listed.")
+
+
+def test_two_groups_are_one_comparison():
+    wrong = (20, 35)  # of 100 rows each without the event
+    y, group = np.zeros(400, dtype=int), np.repeat([*"ab"], 200)
+    p = np.zeros(400)
+    for k in range(2):
+        y[200 * k : 200 * k + 100] = 1
+        p[200 * k + 100 : 200 * k + 100 + wrong[k]] = 0.9
+    p[y == 1] = 0.9
+    chance = 2 * min(binom.cdf(20, 55, 0.5), binom.sf(34, 55, 0.5))
+    found = [name_groups(y, p, group, coverage=1 - level) for level in (1.9 * chance, 2.1 * chance)]
+    assert found == [{}, {"false-positive": {"a", "b"}}]  # of two kinds of error
