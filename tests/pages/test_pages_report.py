@@ -92,6 +92,7 @@ def test_a_report_on_documents_shows_the_tokens_that_tell_the_classes_apart():
     assert seen.row("money")[1] == "30"
     assert seen.row("lunch")[1] == "60"
     assert "Most telling for" in page
+    assert seen.row("Level")[1] == "Count"
     ends = seen.row("token")[-2:]
     assert [end.split(":")[0] for end in ends] == ["lunch", "money"]
     assert "52 more tokens are less telling" in page

@@ -520,6 +520,7 @@ def test_of_documents_the_tokens_that_tell_the_classes_apart_are_drawn(n_classes
     assert len(panel.labels) + panel.left_out == len(names)
     told = [text.get_text() for text in display.figure_.findobj(matplotlib.text.Text)]
     assert f" {panel.left_out} more tokens, less telling" in told
+    assert "shares of the tokens" in " ".join(told).replace("\n", " ")
     if n_classes == 2:
         assert (panel.labels[0], panel.labels[-1]) == ("of1", "of0")
 

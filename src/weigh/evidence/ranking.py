@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,6 +27,11 @@ def tell_more(n: int) -> str:
 def has_tokens(table: FeatureTable) -> bool:
     """Whether the levels are the tokens of documents."""
     return any(part.in_order for part in table.feature.parts)
+
+
+def head_counts(tables: Iterable[FeatureTable]) -> str:
+    """The heading of a column of counts: tokens are counted each time they occur, not by rows."""
+    return "Count" if any(map(has_tokens, tables)) else "Rows"
 
 
 def rank_levels(table: FeatureTable, weights: Floats) -> Floats:
