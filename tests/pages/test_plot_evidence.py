@@ -520,8 +520,20 @@ def test_of_documents_the_tokens_that_tell_the_classes_apart_are_drawn(n_classes
     assert len(panel.labels) + panel.left_out == len(names)
     told = [text.get_text() for text in display.figure_.findobj(matplotlib.text.Text)]
     assert f" {panel.left_out} more tokens, less telling" in told
+    assert "shares of the tokens" in " ".join(told).replace("\n", " ")
     if n_classes == 2:
         assert (panel.labels[0], panel.labels[-1]) == ("of1", "of0")
+
+
+def test_as_many_tokens_are_drawn_for_a_class_as_against_it():
+    y = np.arange(60) % 2
+    weak = np.repeat(np.eye(2, dtype=int)[1 - y][:, :1] + 1, 30, axis=1)
+    strong = np.repeat(9 * (y == 0)[:, None] + 1, 60, axis=1)
+    model = EvidenceNB(event_model="counts").fit(np.hstack([weak, strong]), y)
+    panel = EvidenceDisplay.from_estimator(model).panels_[0]
+    against = int((panel.weights < 0).sum())
+    assert panel.left_out
+    assert abs(2 * against - len(panel.labels)) <= 1
 
 
 def test_names_that_begin_alike_are_told_apart_by_their_ends():

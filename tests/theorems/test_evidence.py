@@ -549,15 +549,34 @@ def test_of_documents_the_telling_tokens_are_shown_and_not_the_common_ones(n_cla
     assert all(name in every for name in names)
 
 
+@pytest.mark.parametrize("event_model", ["counts", "levels"])
+def test_tokens_are_counted_and_only_levels_have_rows(event_model):
+    tokens = event_model == "counts"
+    evidence = EvidenceNB(event_model=event_model).fit([[7, 1], [0, 3]], [0, 1]).evidence_
+    pages = (Page(part._repr_html_()).cells for part in (evidence, evidence[0]))
+    for cells in (str(evidence).split(), *pages):
+        shown = {cell.strip() for cell in cells}
+        assert ("Count" in shown, "Rows" in shown) == (tokens, not tokens)
+    assert ("(7 times)" in repr(evidence[0])) == tokens
+    assert ("rows)" in repr(evidence[0])) != tokens
+    columns = evidence[0].to_frame().column_names
+    assert columns[-1] == ("count" if tokens else "rows")
+
+
 @given(st.integers(0, 99), st.integers(1, 12))
 @settings(max_examples=30, deadline=None)
-def test_the_tokens_that_are_shown_have_the_largest_shares_times_squared_weights(seed, most):
+def test_as_many_tokens_for_a_class_are_shown_as_against_it_the_most_telling_ones(seed, most):
     random = np.random.default_rng(seed)
     X, y = random.poisson(random.exponential(1.0, 10), (30, 10)), random.integers(0, 2, 30)
     assume(0 < y.sum() < 30 and X.any())
     table = EvidenceNB(event_model="counts").fit(X, y).evidence_[0]
     rank, kept = table.share * table.weights**2, choose_levels(table, most)
-    assert sorted(rank[kept]) == sorted(rank)[-most:]
+    assert len(kept) == min(most, 10)
+    for one in (-1, 1):
+        side = rank[(np.sign(table.weights) == one) & (table.share > 0)]
+        shown = [i for i in kept if np.sign(table.weights[i]) == one and table.share[i] > 0]
+        assert len(shown) >= min(most // 2, len(side))
+        assert sorted(rank[shown]) == sorted(side)[len(side) - len(shown) :]
     assert np.all(np.diff(table.weights[kept]) <= 0)
     low, high = find_ends(table, 0)
     signed = np.sign(table.weights) * rank

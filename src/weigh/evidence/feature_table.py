@@ -170,7 +170,7 @@ class FeatureTable:
         return float(2 / (share.shape[1] - 1) * pairs)
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """One row per level: its weight, standard error and training rows.
+        """One row per level: its weight, standard error and training rows (of a token: count).
 
         The table is of PyArrow or of `backend`, such as "pandas". With more than two classes, the
         columns end in the place of the class, from 0; `Evidence.to_frame` has their names.

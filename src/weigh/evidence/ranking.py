@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from weigh.arrays import Floats
+from weigh.arrays import Floats, Integers
 
 if TYPE_CHECKING:
     from weigh.evidence.feature_table import FeatureTable
@@ -28,6 +29,11 @@ def has_tokens(table: FeatureTable) -> bool:
     return any(part.in_order for part in table.feature.parts)
 
 
+def head_counts(tables: Iterable[FeatureTable]) -> str:
+    """The heading of a column of counts: tokens are counted each time they occur, not by rows."""
+    return "Count" if any(map(has_tokens, tables)) else "Rows"
+
+
 def rank_levels(table: FeatureTable, weights: Floats) -> Floats:
     """How much each level ought to be shown: its share of the rows.
 
@@ -37,14 +43,37 @@ def rank_levels(table: FeatureTable, weights: Floats) -> Floats:
     return table.share * (weights**2).max(axis=1) if has_tokens(table) else table.share
 
 
+def _sides(table: FeatureTable, weights: Floats) -> Floats:
+    """The group of levels that each level competes with for a place; all compete in most tables.
+
+    Tokens with one weight each speak for a class (1) or against it (-1). Each side shows its most
+    telling ones: many weak tokens of one side must not hide the few of the other.
+    """
+    if not has_tokens(table) or weights.shape[1] > 1:
+        return np.ones(len(weights))
+    return np.where(table.share > 0, np.sign(weights[:, 0]), 0.0)
+
+
+def sort_levels(table: FeatureTable, weights: Floats) -> Integers:
+    """The levels by rank, those to be shown before others first; both sides take turns.
+
+    So any number of first levels has as many of one side as of the other, as long as they last.
+    """
+    order = np.argsort(-rank_levels(table, weights), kind="stable")
+    side, turn = _sides(table, weights)[order], np.full(len(order), len(order))
+    for one in (-1, 1):
+        turn[side == one] = np.arange((side == one).sum())
+    return np.asarray(order[np.argsort(turn, kind="stable")])
+
+
 def choose_levels(table: FeatureTable, most: int | None, start: int = 0) -> list[int]:
-    """The levels of highest rank from `start` on, at most `most`, in the order of the table.
+    """The levels to be shown first from `start` on, at most `most`, in the order of the table.
 
     Tokens have no order of their own. They are sorted by weight or, if they have a weight for each
     of several classes, by rank.
     """
-    rank = rank_levels(table, table.by_class)
-    kept = start + np.argsort(-rank[start:], kind="stable")[:most]
+    order = sort_levels(table, table.by_class)
+    kept = order[order >= start][:most]
     if not has_tokens(table):
         kept = np.sort(kept)
     elif table.by_class.shape[1] == 1:
@@ -70,11 +99,16 @@ def find_ends(table: FeatureTable, column: int) -> tuple[int, int] | None:
 
 def tell_left_out(table: FeatureTable, shown: int) -> str:
     """Text on the number of levels not shown; empty if all are shown."""
-    rank = -np.sort(-rank_levels(table, table.by_class))
-    left = len(rank) - shown
-    if left <= 0:
+    order = sort_levels(table, table.by_class)
+    if len(order) <= shown:
         return ""
-    tokens, less = has_tokens(table), rank[shown - 1] > rank[shown]
+    rank, side = (of(table, table.by_class)[order] for of in (rank_levels, _sides))
+    later = np.arange(len(order)) >= shown
+    less = all(
+        rank[~later & (side == one)].min(initial=np.inf) > rank[later & (side == one)].max()
+        for one in np.unique(side[later])
+    )
+    tokens, left = has_tokens(table), len(order) - shown
     noun = ("token" if tokens else "level") + "s" * (left > 1)
     why = (", less telling" if tokens else ", of fewer rows") if less else ""
     return f"... and {left:,} more {noun}{why}"

@@ -12,7 +12,14 @@ from weigh.arrays import Floats
 from weigh.bins import OTHER, Cross, label, printable, spell_level
 from weigh.bins.labels import EXACT
 from weigh.chart_data import outline
-from weigh.evidence.ranking import choose_levels, rank_tables, tell_left_out, tell_more
+from weigh.evidence.ranking import (
+    choose_levels,
+    has_tokens,
+    head_counts,
+    rank_tables,
+    tell_left_out,
+    tell_more,
+)
 from weigh.evidence.units import Amounts, Words, digits_of, hundredths, words_of
 from weigh.frames import Value, build
 from weigh.layout import Grid, View, list_few
@@ -108,7 +115,8 @@ def table_to_frame(table: FeatureTable, backend: str | None) -> Any:
         columns[f"weight {k}" if n > 1 else "weight"] = table.by_class[:, k].tolist()
     for k in range(n):
         columns[f"error {k}" if n > 1 else "error"] = errors[:, k].tolist()
-    return build(columns | {"rows": table.counts.sum(axis=1).tolist()}, backend)
+    columns[head_counts([table]).lower()] = table.counts.sum(axis=1).tolist()
+    return build(columns, backend)
 
 
 def _is_known(value: float | None) -> bool:
@@ -274,7 +282,7 @@ def _grid(evidence: Evidence, left_out: tuple[str, ...], max_rows: int | None) -
 
 
 def _headings(evidence: Evidence) -> list[str]:
-    whole = ["Rows", "Importance", LOSS, "IV"]
+    whole = [head_counts(evidence), "Importance", LOSS, "IV"]
     if len(evidence.prior_row) == 1:
         return [words_of(evidence).heading, "Error", *whole]
     return [label(c) for c in evidence.classes.tolist()[:MOST_CLASSES]] + whole
@@ -358,11 +366,12 @@ def feature_text(table: FeatureTable) -> str:
     importance, lost, value = _whole(table, words)
     added = f", added loss {lost} bits a row" if lost else ""
     told = f", information value {value}" if value else ""
+    unit = "times" if has_tokens(table) else "rows"
     lines = [f"{table.name}{note}: importance {importance}{added}{told}"]
     for i in choose_levels(short, MOST_LEVELS):
         weights = " ".join(map(words.weight, short.by_class[i, :MOST_CLASSES]))
         name, n = short.labels[i], spell_count(short.counts[i].sum())
-        lines.append(f"  {name}: {weights}  ({n} rows)")
+        lines.append(f"  {name}: {weights}  ({n} {unit})")
     lines += [f"  {text}" for text in _left_out(short, ROWS)]
     lines += [f"  {OTHER} is {_list_others(p.others)}" for p in table.feature.parts if p.others]
     lines += [f"  {text}" for text in _margins(table, words)]

@@ -10,7 +10,13 @@ import numpy as np
 
 from weigh.bins import label
 from weigh.bins.labels import EXACT
-from weigh.evidence.ranking import choose_levels, rank_tables, tell_left_out, tell_more
+from weigh.evidence.ranking import (
+    choose_levels,
+    head_counts,
+    rank_tables,
+    tell_left_out,
+    tell_more,
+)
 from weigh.evidence.show import (
     MOST_CLASSES,
     bar_scale,
@@ -131,7 +137,7 @@ def _table(
     text = (
         f"{table.shown}{note}: {_count(table)} levels, importance {words.error(table.importance)}"
     )
-    return Grid((*heads, "Rows"), tuple(rows), text, folded=folded)
+    return Grid((*heads, head_counts([table])), tuple(rows), text, folded=folded)
 
 
 def _count(table: FeatureTable) -> str:

@@ -16,7 +16,7 @@ from weigh.arrays import Floats
 from weigh.bins import Feature
 from weigh.chart_data import NumberAxis
 from weigh.evidence import FeatureTable, hundredths
-from weigh.evidence.ranking import choose_levels, has_tokens, rank_tables
+from weigh.evidence.ranking import choose_levels, has_tokens, head_counts, rank_tables
 from weigh.evidence.show import bar_scale, spell_count
 from weigh.evidence.units import Words, words_of
 from weigh.layout import render
@@ -153,6 +153,7 @@ class Layout:
     of: int | None
     scale: float
     words: Words
+    counts: str  # heading of the counts: of rows, or of tokens
     bounded: bool  # whether some weight has an interval
 
     @classmethod
@@ -162,15 +163,16 @@ class Layout:
         of = 0 if evidence.estimates else subject.of
         errors = [table.errors for table in evidence if table.errors is not None]
         bounded = any(np.isfinite(own).any() for own in errors)
-        return cls(subject.classes, of, bar_scale(evidence), words_of(evidence), bounded)
+        words, counts = words_of(evidence), head_counts(evidence)
+        return cls(subject.classes, of, bar_scale(evidence), words, counts, bounded)
 
     @property
     def heads(self) -> list[str]:
         """The headings of the columns."""
         if self.of is None:
-            return ["Level", "Rows", *self.classes]
+            return ["Level", self.counts, *self.classes]
         interval = [f"{COVERAGE:.0%} interval"] if self.bounded else []
-        return ["Level", "Rows", self.words.heading, *interval, self.words.bars.capitalize()]
+        return ["Level", self.counts, self.words.heading, *interval, self.words.bars.capitalize()]
 
     def column(self, by_class: Floats) -> int:
         """The column index of the positive class's weights."""

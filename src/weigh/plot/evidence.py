@@ -237,12 +237,13 @@ class EvidenceDisplay(Display):
         levels, grids = ([p for p in self.panels_ if p.is_grid == grid] for grid in (False, True))
         known = any(p.half is not None for p in self.panels_)
         shown = known and grids
+        unit = "tokens" if any(p.tokens for p in levels) else "rows"
         bands = any(p.axis for p in levels)
         points = any(p.n_intervals < len(p.labels) for p in levels)
         marks = ["the band"] * bands + ["the line through a point"] * points
         return [
             f"{exact} is {' or '.join(marks)}{caveat}" if known and levels else "",
-            "areas of grey bars are shares of the rows" if levels else "",
+            f"areas of grey bars are shares of the {unit}" if levels else "",
             f"grey cells: {exact} includes 0{caveat} (± is half its width)" if shown else "",
             "hatched cells: no rows" if any(p.has_gaps for p in grids) else "",
         ]

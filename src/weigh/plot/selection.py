@@ -12,7 +12,7 @@ from weigh.arrays import Floats, Integers
 from weigh.bins import Cross, Feature, Interval, printable
 from weigh.chart_data import NumberAxis
 from weigh.evidence import Evidence, FeatureTable, hundredths, rule
-from weigh.evidence.ranking import has_tokens, rank_levels
+from weigh.evidence.ranking import has_tokens, sort_levels
 from weigh.evidence.units import Amounts, spell, words_of
 from weigh.parameters import check_count
 from weigh.plot.axes import AGAINST, ALLOWED, FOR, OKABE_ITO, brief_labels, usual_weights
@@ -281,10 +281,10 @@ def panel_of(
     most: int = MOST_LEVELS,
     order: str = "weight",
 ) -> Panel:
-    """The levels to draw: all bins, and the other levels of highest rank (`rank_levels`)."""
+    """The levels to draw: all bins, and the other levels of highest rank (`sort_levels`)."""
     share, feature = table.share, table.feature
     weights = question.scale * question.weights(table)
-    kept, axis = _kept(table, rank_levels(table, weights), len(question.signs), most), None
+    kept, axis = _kept(table, sort_levels(table, weights), len(question.signs), most), None
     if feature.cuts:
         axis = NumberAxis.of(feature.cuts, share[: len(feature.cuts) + 1])
     elif (
@@ -312,14 +312,14 @@ def panel_of(
     )
 
 
-def _kept(table: FeatureTable, rank: Floats, n_lines: int, most: int) -> Integers:
+def _kept(table: FeatureTable, order: Integers, n_lines: int, most: int) -> Integers:
     """Indices of bins and of the other levels of highest rank; all levels of a heat map."""
     is_interval = np.array([isinstance(level, Interval) for level in table.levels], dtype=bool)
     places = np.flatnonzero((table.share > 0) | is_interval)
     free = places[~is_interval[places]]
     if len(free) <= most or (isinstance(table.feature, Cross) and n_lines == 1):
         return places
-    kept = free[np.argsort(-rank[free], kind="stable")[:most]]
+    kept = order[np.isin(order, free)][:most]
     return np.sort(np.concatenate([places[is_interval[places]], kept]))
 
 
