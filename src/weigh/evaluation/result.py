@@ -267,6 +267,7 @@ def evaluate(
         Groups to evaluate: the name of a column of X, which need not be a feature, or the group of
         each row. A list of names such as ["sex", "race"] gives the combinations that occur. A
         numeric column with more than 20 distinct values is cut into five bins of about equal size.
+        Intervals, periods and dates are groups by their text.
     costs : pair, optional
         Costs of a false positive and of a false negative. Default: 1 and 1. They imply the cut-off
         cost_fp/(cost_fp + cost_fn).
