@@ -1155,6 +1155,16 @@ def test_ordered_categories_are_groups_in_their_order():
     assert [group.name for group in found.groups] == [*labels, "missing"]
 
 
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.from_pandas, pa.Table.from_pandas])
+def test_a_dataframe_of_groups_means_its_columns(kind):
+    people = datasets.titanic().to_pandas()
+    model = EvidenceNB().fit(people[["Class", "Age", "Survived"]], "Survived")
+    for names in (["Sex", "Age"], ["Sex"]):
+        expected = strict(evaluate(model, people, "Survived", by=names))
+        rows = people.drop(columns="Sex")
+        assert strict(evaluate(model, rows, "Survived", by=kind(people[names]))) == expected
+
+
 def test_values_that_are_no_labels_are_named():
     y, p = draw_rows(9, n=60)
     with pytest.raises(ValueError, match=r"'group' holds values that are no labels .* make them"):

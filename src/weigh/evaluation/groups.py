@@ -160,6 +160,8 @@ class Grouping:
         """From the argument `by` of `evaluate`."""
         names = named_columns(X, by)
         columns = {name: column_of(read(X), name, "by") for name in names}
+        if hasattr(type(by), "columns"):  # a dataframe: its columns, which X need not have
+            columns = {name: column_of(read(by), name, "by") for name in read(by).names}
         name = ", ".join(columns) or str(getattr(by, "name", None) or "group")
         return cls(columns[name] if len(columns) == 1 else columns or by, name, names)
 
