@@ -382,6 +382,18 @@ def test_impact_agrees_with_counting_the_approved_of_each_group(card):
         assert (g.group in found.below_four_fifths) == (rates[g.group] < 0.8 * rates[best])
 
 
+def test_the_groups_of_an_impact_are_those_of_an_evaluation(card):
+    rows = LOANS.assign(
+        part=np.where(np.arange(len(LOANS)) % 2, "odd", "even"),
+        band=pd.cut(np.arange(len(LOANS)) % 10, [-1, 2, 9]),
+    )
+    for by in ("band", ["part", "band"], rows[["part", "band"]], rows["part"].tolist()):
+        found, judged = card.impact(rows, by, 560), weigh.evaluate(card, rows, "status", by=by)
+        assert found.by == judged.by
+        expected = [(group.name, group.n_rows) for group in judged.groups]
+        assert [(group.group, group.rows) for group in found.groups] == expected
+
+
 def test_the_interval_of_an_impact_ratio_covers_the_true_one_in_most_samples():
     rng, covered = np.random.default_rng(7), 0
     for _ in range(400):

@@ -1105,6 +1105,72 @@ def test_crossed_numbers_are_cut_and_too_many_combinations_are_refused():
         evaluate(model, X, X["number"] > 0, by=["letter", "nothing"])
 
 
+def name_bands() -> pd.DataFrame:
+    """Rows with a band of age, some of them missing, a month and its first day."""
+    rng = np.random.default_rng(5)
+    rows = pd.DataFrame({"age": np.arange(300) % 120 + 1.0, "y": rng.integers(0, 2, 300)})
+    rows.loc[:9, "age"] = np.nan
+    rows["band"] = pd.cut(rows["age"], [0, 25, 45, 100, 120])
+    rows["month"] = pd.Series(pd.period_range("2023-11", periods=4, freq="M")).sample(
+        300, replace=True, random_state=0, ignore_index=True
+    )
+    rows["day"] = rows["month"].dt.to_timestamp()
+    return rows
+
+
+MONTHS = [f"{month}-01" for month in ("2023-11", "2023-12", "2024-01", "2024-02")]
+BANDS = ["(0, 25]", "(25, 45]", "(45, 100]", "(100, 120]"]
+
+
+@pytest.mark.parametrize(
+    ("name", "texts"),
+    [
+        ("band", BANDS),
+        ("month", [month[:7] for month in MONTHS]),
+        ("day", MONTHS),
+    ],
+)
+def test_bands_periods_and_dates_are_groups_by_their_text_in_their_order(name, texts):
+    rows = name_bands()
+    model = EvidenceNB().fit(rows[["age"]], rows["y"])
+    held = rows[name].astype(object)
+    kinds = [held, rows[name].astype("category"), rows[name].array, held.tolist()]
+    if name != "band":  # the bounds of these intervals would become floats
+        kinds.append(rows[name].to_numpy())
+    kinds += [rows[name], name]
+    found = [strict(evaluate(model, rows, "y", by=by))["groups"] for by in kinds]
+    assert all(groups == found[-1] for groups in found)
+    assert [g["name"] for g in found[-1] if g["name"] != "missing"] == texts
+    spelled = held.map(lambda cell: str(cell).removesuffix(" 00:00:00"), na_action="ignore")
+    of_text = strict(evaluate(model, rows, "y", by=spelled))["groups"]
+    assert {g["name"]: g for g in of_text} == {g["name"]: g for g in found[-1]}
+
+
+def test_ordered_categories_are_groups_in_their_order():
+    rows = name_bands()
+    labels = ["young", "middle", "old", "aged"]
+    rows["band"] = pd.cut(rows["age"], [0, 25, 45, 100, 120], labels=labels)
+    model = EvidenceNB().fit(rows[["age"]], rows["y"])
+    found = evaluate(model, rows, "y", by="band")
+    assert [group.name for group in found.groups] == [*labels, "missing"]
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.from_pandas, pa.Table.from_pandas])
+def test_a_dataframe_of_groups_means_its_columns(kind):
+    people = datasets.titanic().to_pandas()
+    model = EvidenceNB().fit(people[["Class", "Age", "Survived"]], "Survived")
+    for names in (["Sex", "Age"], ["Sex"]):
+        expected = strict(evaluate(model, people, "Survived", by=names))
+        rows = people.drop(columns="Sex")
+        assert strict(evaluate(model, rows, "Survived", by=kind(people[names]))) == expected
+
+
+def test_values_that_are_no_labels_are_named():
+    y, p = draw_rows(9, n=60)
+    with pytest.raises(ValueError, match=r"'group' holds values that are no labels .* make them"):
+        of(y, p, by=pd.Series([["a"]] * 60))
+
+
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_the_loss_in_nats_is_scikit_learns_log_loss(n_classes):
     rng = np.random.default_rng(0)

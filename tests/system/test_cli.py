@@ -599,6 +599,20 @@ def test_evaluate_takes_the_one_column_that_holds_the_classes(model, people, tmp
     assert "'Nope'" in fails("evaluate", model, people, "--by", "Nope")
 
 
+def test_several_columns_of_groups_are_their_combinations(model, people, tmp_path):
+    words = ["evaluate", model, people, "--target", "Survived", "--json"]
+    for names in (["Sex"], ["Sex", "Sex"], ["Sex", "Age"], ["Age", "Class", "Sex"]):
+        by = [word for name in names for word in ("--by", name)]
+        found = strict(run(*words, *by).stdout)
+        expected = weigh.evaluate(weigh.load(model), titanic(), "Survived", by=names)
+        assert found["by"] == ", ".join(dict.fromkeys(names))
+        assert [g["name"] for g in found["groups"]] == [g.name for g in expected.groups]
+        run("report", *words[1:5], *by, "-o", tmp_path / "r.html")
+        assert found["groups"][-1]["name"] in (tmp_path / "r.html").read_text()
+    told = fails(*words, "--by", "Sex", "--by", "Clas")
+    assert "--by names the column 'Clas'" in told
+
+
 def test_evaluate_sets_a_class_against_the_rest(flowers, tmp_path):
     run("fit", flowers, "--target", "kind", "-o", tmp_path / "m.json")
     words = ["evaluate", tmp_path / "m.json", flowers, "--target", "kind"]

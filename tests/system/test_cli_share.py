@@ -139,6 +139,16 @@ def test_a_file_of_an_unknown_ending_cannot_be_checked(folder):
 
 
 @NEEDS_SQL
+def test_an_export_says_the_dialect_of_its_query(folder):
+    words = ("export", folder / "model.json", "--to")
+    told = run(*words, "sql", "-o", folder / "said.sql").stderr
+    assert "exported to sql (duckdb; --dialect names another): " in told
+    told = run(*words, "sql", "--dialect", "tsql", "-o", folder / "said.sql").stderr
+    assert "exported to sql (tsql): " in told
+    assert "exported to python: " in run(*words, "python", "-o", folder / "said.py").stderr
+
+
+@NEEDS_SQL
 def test_sql_that_does_not_say_its_dialect_needs_one(folder):
     path, model = folder / "bare.sql", folder / "model.json"
     run("export", model, "--to", "sql", "-o", path)

@@ -863,7 +863,7 @@ def test_help_lists_every_command_by_task_in_one_line_each():
 @pytest.mark.parametrize(
     "words",
     [
-        ("evaluate", "--by", "Sex", "--by", "Age"),
+        ("evaluate", "--weight", "Sex", "--weight", "Age"),
         ("score", "--times", "365", "--times", "730"),
         ("evaluate", "--target", "Survived", "--target=Survived"),
     ],

@@ -179,7 +179,7 @@ def _print_card(found: Any, tables: dict[str, Any], decided: Any, as_json: bool)
 
 
 def _score_tables(
-    card: Any, table: Any, target: str, weight: str | None, by: str | None, asked: dict[str, Any]
+    card: Any, table: Any, target: str, weight: str | None, by: Any, asked: dict[str, Any]
 ) -> dict[str, Any]:
     """The cut-off table, the gains table and approval by group; --tables also writes them."""
     import pyarrow as pa

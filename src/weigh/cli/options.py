@@ -169,7 +169,12 @@ times = option(
     callback=lambda ctx, param, given: read_times(given),
 )
 folds = option("--folds", "The number of folds.", to="cv", least=2, default=5)
-by = option("--by COL", "Also measure each group of this column.")
+by = option(
+    "--by COL",
+    "Also measure each group of this column (repeatable: the combinations that occur).",
+    multiple=True,
+    callback=lambda ctx, param, given: given[0] if len({*given}) == 1 else [*given] or None,
+)
 cost = option(
     "--cost FP FN",
     "Cost of a false positive and of a false negative (default: as --profit implies, or 1 1).",

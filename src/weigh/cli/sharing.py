@@ -210,7 +210,9 @@ def export(model: str, to: str, output: str, **options: Any) -> None:
         advise_keep(name, fitted)
     if output != "-":
         weigh.export(fitted, to, path=output, **options)
-        say(f"{type(loaded).__name__} exported to {to}: {output}")
+        dialect = f" ({options['dialect'] or 'duckdb; --dialect names another'})"
+        form = to + dialect * (to == "sql")
+        say(f"{type(loaded).__name__} exported to {form}: {output}")
         if hasattr(fitted, "classes_"):
             hint(f"weigh check {quote(output)} {quote(model)}")
         return

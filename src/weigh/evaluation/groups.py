@@ -18,7 +18,7 @@ from weigh.bins import Feature, are_whole, label, quantile_cuts, sort_values
 from weigh.errors import Parameter, ParameterError
 from weigh.evaluation.decisions import Options
 from weigh.evaluation.measures import mean_of_rows
-from weigh.frames import Codes, Value, build, count_rows, is_number, key, read
+from weigh.frames import Codes, Value, build, count_rows, is_number, key, read, read_labels
 from weigh.layout import Grid, Shown, list_few, tabulate
 from weigh.metrics import (
     Scored,
@@ -28,7 +28,7 @@ from weigh.metrics import (
     error_rates,
     population_stability_index,
 )
-from weigh.metrics.inputs import read_codes
+from weigh.metrics.inputs import shape_of
 from weigh.metrics.numbers import NAN, Bounded, columns_of, flatten, plain
 from weigh.metrics.predictions import Predicted, column_of
 from weigh.metrics.scores import Many
@@ -160,8 +160,10 @@ class Grouping:
         """From the argument `by` of `evaluate`."""
         names = named_columns(X, by)
         columns = {name: column_of(read(X), name, "by") for name in names}
-        name = ", ".join(names) or str(getattr(by, "name", None) or "group")
-        return cls(columns[name] if len(names) == 1 else columns or by, name, names)
+        if hasattr(type(by), "columns"):  # a dataframe: its columns, which X need not have
+            columns = {name: column_of(read(by), name, "by") for name in read(by).names}
+        name = ", ".join(columns) or str(getattr(by, "name", None) or "group")
+        return cls(columns[name] if len(columns) == 1 else columns or by, name, names)
 
     def split(self, kept: Any, weight: Floats | None) -> Iterator[tuple[str, Integers]]:
         """The name of each group and its rows."""
@@ -209,10 +211,10 @@ def split_rows(
             )
         yield from crossed
         return
-    column = _read_groups(by, len(kept))
+    column, order = _read_groups(by, name, len(kept))
     rows = Codes(column.codes[kept], column.values)
     used = {key(column.values[code]) for code in np.unique(rows.codes)}
-    feature = _feature(name, rows, sort_values({k for k in used if k[1] is not None}), weight)
+    feature = _feature(name, rows, _sort_groups(used, order), weight)
     placed = feature.place(rows)
     levels = placed.levels[placed.codes]
     for level, text in enumerate(feature.labels):
@@ -221,17 +223,26 @@ def split_rows(
             yield text, places
 
 
-def _read_groups(by: Any, n_rows: int) -> Codes:
-    """The groups of rows, from a list, an array or a column."""
+def _read_groups(by: Any, name: str, n_rows: int) -> tuple[Codes, tuple[Value, ...]]:
+    """The groups of rows, from a list, an array or a column; and their order if it has one."""
     wanted = "the name of a column, a list of names, or one label for each row"
     try:
-        column = read_codes(by, "by")
-    except ValueError:
-        raise ParameterError(Parameter("by"), f" must be {wanted}") from None
+        column, order = read_labels(by, "by")
+    except (TypeError, ValueError) as error:
+        held = f"; {name!r} holds values that are no labels ({error}): make them text"
+        seen = f" must be {wanted}{held if len(shape_of(by, 'by')) == 1 else ''}"
+        raise ParameterError(Parameter("by"), seen) from None
     if len(column.codes) != n_rows:
         seen = f" has {len(column.codes)} values for {n_rows} rows; give {wanted}"
         raise ParameterError(Parameter("by"), seen)
-    return column
+    return column, order
+
+
+def _sort_groups(used: set[tuple[type, Value]], order: tuple[Value, ...]) -> tuple[Value, ...]:
+    """The values of groups in the order of their column's type, or else sorted."""
+    known = {k for k in used if k[1] is not None}
+    first = [k for k in map(key, order) if k in known]
+    return (*(value for _, value in first), *sort_values(known - {*first}))
 
 
 def _cross(

@@ -263,10 +263,11 @@ def evaluate(
         Row weights, or the name of their column.
     train : pair (X, y), optional
         Training rows, to compare with; a third item gives their weights.
-    by : str, list of str or array, optional
+    by : str, list of str, array or dataframe, optional
         Groups to evaluate: the name of a column of X, which need not be a feature, or the group of
-        each row. A list of names such as ["sex", "race"] gives the combinations that occur. A
-        numeric column with more than 20 distinct values is cut into five bins of about equal size.
+        each row. A list of names such as ["sex", "race"] gives the combinations that occur, and so
+        do the columns of a dataframe. A numeric column with more than 20 distinct values is cut
+        into five bins of about equal size. Intervals, periods and dates are groups by their text.
     costs : pair, optional
         Costs of a false positive and of a false negative. Default: 1 and 1. They imply the cut-off
         cost_fp/(cost_fp + cost_fn).

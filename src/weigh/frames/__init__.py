@@ -9,6 +9,7 @@ No other package imports dataframe libraries.
     tables     `Table`: named columns of equal length
     reading    dataframes, arrays and lists of dicts as a `Table`
     native     rows and columns of a table, in its own library
+    cells      labels of rows of any type: intervals, periods and dates as text
     names      names of columns: match them with a model's, and list or correct them in errors
     large      tables that are read in batches, or whose rows stay on a cluster
     sources    `weigh.scan` and `weigh.read_file`: files, lazy frames, queries, databases
@@ -20,6 +21,7 @@ No other package imports dataframe libraries.
 """
 
 from weigh.arrays import Floats, Integers
+from weigh.frames.cells import read_labels
 from weigh.frames.columns import OR_CATEGORIES, Codes, Column, Numbers
 from weigh.frames.large import (
     ROWS,

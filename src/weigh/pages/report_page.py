@@ -218,8 +218,7 @@ def _tables_of_card(
     if card is None:
         return ()
     bands = card.bands(X, y, sample_weight=asked["sample_weight"], profit=profit)
-    columns = [] if cut_off is None else [by] if isinstance(by, str) else [*by]
-    return (bands, bands.gains, *(card.impact(X, column, cut_off) for column in columns))
+    return (bands, bands.gains, *([] if cut_off is None else [card.impact(X, by, cut_off)]))
 
 
 def _check(found: Any, subject: Subject, given: dict[str, Any]) -> Any:

@@ -203,8 +203,9 @@ class Scorecard(CardModel, Shown):
         ----------
         X : table
             Rows.
-        by : str or array
-            Groups: a column of X, or a value for each row. Numbers of many values are cut.
+        by : str, list of str, array or dataframe
+            Groups as in `weigh.evaluate`: a column of X, several for their combinations, or a value
+            for each row. Numbers of many values are cut.
         cut_off : float
             The lowest score that is approved.
         reference : label, optional

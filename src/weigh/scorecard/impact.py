@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weigh.bins import label
-from weigh.frames import Codes, Table, build, check_name
+from weigh.frames import Table, build
 from weigh.layout import Grid, Shown, View
 from weigh.parameters import is_number
 from weigh.scorecard.bands import spell_count
@@ -111,33 +111,27 @@ class Impact(Shown):
 
 def measure_impact(card: Scorecard, table: Table, by: Any, cut_off: Any, reference: Any) -> Impact:
     """The groups of rows, and how many have a score of at least the cut-off."""
-    from weigh.evaluation.groups import split_rows  # which loads plots and scikit-learn
+    from weigh.evaluation.groups import Grouping  # which loads plots and scikit-learn
 
     if not (is_number(cut_off) and isfinite(cut_off)):
         raise ValueError(f"cut_off must be a score, a finite number, got {cut_off!r}")
-    name = by if isinstance(by, str) else str(getattr(by, "name", None) or "group")
-    groups = _values(table, by) if isinstance(by, str) else by
+    grouping = Grouping.of(table, by)
     approved = card._add(card._match(table)) >= cut_off
     counts: dict[str, tuple[float, float]] = {}
-    for group, rows in split_rows(groups, name, np.arange(table.n_rows), None):
+    for group, rows in grouping.split(np.arange(table.n_rows), None):
         counts[group] = float(len(rows)), float(approved[rows].sum())
     if reference is None:
         reference = max(counts, key=lambda group: counts[group][1] / counts[group][0])
     reference = label(reference)
     if reference not in counts:
-        raise ValueError(f"reference {reference!r} is not a group of {name}: {', '.join(counts)}")
+        groups = f"{grouping.name}: {', '.join(counts)}"
+        raise ValueError(f"reference {reference!r} is not a group of {groups}")
     compared = tuple(
         compare_rates(group, *own, *counts[reference], same=group == reference)
         for group, own in counts.items()
     )
     backend = table.backend or card._source.backend
-    return Impact(name, float(cut_off), reference, compared, backend)
-
-
-def _values(table: Table, name: str) -> Any:
-    column = table.column(check_name(table, name, "by"), True)
-    assert isinstance(column, Codes)
-    return [column.values[code] for code in column.codes.tolist()]
+    return Impact(grouping.name, float(cut_off), reference, compared, backend)
 
 
 def compare_rates(
