@@ -12,11 +12,16 @@ _on_screen: list[Any] = []
 """The console of the bar that is shown in the terminal, if there is one."""
 
 
+def is_bar_shown() -> bool:
+    """Whether a bar is shown in the terminal."""
+    return bool(_on_screen)
+
+
 def write_above_bar(text: str) -> bool:
     """Write a line above the bar in the terminal; False if no bar is shown."""
     for console in _on_screen:
         console.print(text, markup=False, highlight=False, soft_wrap=True)
-    return bool(_on_screen)
+    return is_bar_shown()
 
 
 @contextmanager

@@ -28,7 +28,10 @@ def wrap_words(text: str, stream: Any = None) -> str:
     """A message with line breaks between words if it goes to a terminal (standard error)."""
     import textwrap
 
-    if not (stream or sys.stderr).isatty():
+    from weigh.progress import is_bar_shown
+
+    # While a bar is shown, standard error is an object of rich, which need not know of a terminal.
+    if not (stream.isatty() if stream else is_bar_shown() or sys.stderr.isatty()):
         return text
     width = terminal_width() - 1
     shape: Any = dict.fromkeys(("break_long_words", "break_on_hyphens"), False)
