@@ -44,10 +44,10 @@ def rank_levels(table: FeatureTable, weights: Floats) -> Floats:
 
 
 def _sides(table: FeatureTable, weights: Floats) -> Floats:
-    """The group of levels that each level competes with for a place; all compete in most tables.
+    """The side of each level. A table of levels has one side; tokens of two classes have two.
 
-    Tokens with one weight each speak for a class (1) or against it (-1). Each side shows its most
-    telling ones: many weak tokens of one side must not hide the few of the other.
+    A token speaks for the positive class (1) or against it (-1). Without sides, many weak tokens
+    of one could hide the few strong ones of the other.
     """
     if not has_tokens(table) or weights.shape[1] > 1:
         return np.ones(len(weights))
@@ -57,7 +57,7 @@ def _sides(table: FeatureTable, weights: Floats) -> Floats:
 def sort_levels(table: FeatureTable, weights: Floats) -> Integers:
     """The levels by rank, those to be shown before others first; both sides take turns.
 
-    So any number of first levels has as many of one side as of the other, as long as they last.
+    Of any number of first levels, half are of each side, unless one side has too few.
     """
     order = np.argsort(-rank_levels(table, weights), kind="stable")
     side, turn = _sides(table, weights)[order], np.full(len(order), len(order))

@@ -206,6 +206,17 @@ def _read_array(X: Any) -> Table:
         if X and all(isinstance(value, list | tuple | np.ndarray) for value in X.values()):
             raise ValueError("X is a dict of columns; pass a dataframe, such as pyarrow.table(X)")
         raise ValueError("X is one row as a dict; pass a list of rows: [row]")
+    _check_shape(X, array)
+    if array.dtype.kind == "c":
+        array_is_category(array, "x0")
+    columns = array.T
+    dates = array.dtype.kind in "mM"  # tolist would turn them into numbers
+    listed: Any = (lambda: columns) if dates else columns.tolist
+    return Table(positions(len(columns)), len(array), columns.__getitem__, listed, named=False)
+
+
+def _check_shape(X: Any, array: np.ndarray[Any, Any]) -> None:
+    """Raise an error for an array that is no table, by what X probably is."""
     if array.ndim == 0:
         held = "is None" if X is None else f"has the type {type(X).__name__}"
         fix = "list(X)" if isinstance(X, Generator) else TABLES
@@ -221,12 +232,6 @@ def _read_array(X: Any) -> Table:
             "Reshape your data: X.reshape(-1, 1) for one feature, X.reshape(1, -1) for one row; "
             "rows of a list must be of equal length"
         )
-    if array.dtype.kind == "c":
-        array_is_category(array, "x0")
-    columns = array.T
-    dates = array.dtype.kind in "mM"  # tolist would turn them into numbers
-    listed: Any = (lambda: columns) if dates else columns.tolist
-    return Table(positions(len(columns)), len(array), columns.__getitem__, listed, named=False)
 
 
 def _read_dicts(rows: Sequence[Mapping[str, Any]]) -> Table:
